@@ -5,7 +5,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import * as z from 'zod/mini';
-import { parseJson } from './base/json.ts';
+import { readJson } from './base/json.ts';
 import type { Disposable } from './base/lifetime.ts';
 import { type Log, messageOf } from './base/log.ts';
 import { Masks } from './headless/masks.ts';
@@ -258,7 +258,7 @@ function replay(text: string, print: (value: unknown) => void, warn: (text: stri
   let [isRun, isCut] = [false, false];
   for (const [at, one] of lines.entries()) {
     if (one.trim() === '') continue;
-    const read = line.safeParse(jsonOf(one));
+    const read = line.safeParse(readJson(one));
     const event = read.success && 'event' in read.data ? eventOf(read.data.event) : undefined;
     if (!read.success || ('event' in read.data && !event)) {
       // The last line ends without a line end only where the run was killed.
@@ -280,14 +280,6 @@ function replay(text: string, print: (value: unknown) => void, warn: (text: stri
     return 1;
   }
   return exit ?? (session.turns.every((turn) => turn.status === 'done' || turn.status === 'cancelled') ? 0 : 1);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 void main().then((code) => process.stdout.write('', () => process.exit(code)));

@@ -1,4 +1,4 @@
-import { pathOfUri } from '../src/base/paths.ts';
+import { decodedUri, pathOfUri } from '../src/base/paths.ts';
 
 /** Where a link in an agent's text may lead. Anything else stays text. */
 export type Target =
@@ -20,7 +20,7 @@ export function targetOf(href: string): Target | undefined {
   if (/^[a-z][a-z0-9+.-]*:/i.test(address) && !/^[a-z]:(?:[\\/]|%5c)/i.test(address) && !/^[^/\\:]*\.\w+:\d+(?::\d+)?$/.test(address))
     return undefined;
   // The longest form of a Windows path.
-  return fileTarget(decoded(address).replace(/^\\\\\?\\(?=[a-z]:)/i, ''));
+  return fileTarget((decodedUri(address) ?? address).replace(/^\\\\\?\\(?=[a-z]:)/i, ''));
 }
 
 /** `src/a.ts`, `src/a.ts:12`, `src/a.ts:12:5`, `a.ts(12,5)`, `a.ts#L12`, `a.ts#L12-L20`; absolute or relative to the workspace. */
@@ -57,12 +57,4 @@ export function absolute(path: string, cwd: string): string {
   const separator = cwd.includes('\\') && !cwd.includes('/') ? '\\' : '/';
   const tail = path.replace(/^\.[\\/]/, '');
   return cwd === '' ? tail : `${cwd.replace(/[\\/]$/, '')}${separator}${tail}`;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -27,6 +27,15 @@ export function parseJson(text: string, onCut?: () => void, most = Number.POSITI
   return value;
 }
 
+/** The same; undefined for text that is not JSON. */
+export function readJson(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
 function shallow(value: unknown, onCut: (() => void) | undefined): unknown {
   if (!isDeeper(value, DEEPEST)) return value;
   onCut?.();

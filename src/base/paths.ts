@@ -51,9 +51,9 @@ export const REMOTE = /^vscode-remote:\/\/[^/?#]*/i;
 export function pathOfUri(uri: string): string {
   const [, server = '', encoded] = /^file:(?:\/\/([^/?#]*))?(\/[^?#]*)/i.exec(uri) ?? [];
   if (encoded === undefined || /%2f/i.test(encoded)) return uri;
-  const path = decoded(encoded);
+  const path = decodedUri(encoded);
   // The editor writes \\wsl$ as wsl%24.
-  const host = decoded(server);
+  const host = decodedUri(server);
   if (path === undefined || host === undefined || /[\\/]/.test(host)) return uri;
   if (/^\/[A-Za-z]:([\\/]|$)/.test(path)) return path.slice(1).replaceAll('/', '\\');
   // Many programs write two slashes in place of three.
@@ -81,7 +81,8 @@ export function writtenPermitKey(text: string): string {
   return platform === 'posix' ? path : permitKey(path, platform);
 }
 
-function decoded(text: string): string | undefined {
+/** The text without percent-encoding; undefined where that spells no text. */
+export function decodedUri(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,4 +1,6 @@
 import * as z from 'zod/mini';
+import { readJson } from '../base/json.ts';
+import { decodedUri } from '../base/paths.ts';
 import { fenced, inOneLine } from '../base/promptText.ts';
 import type { Content } from '../session/model.ts';
 import { changedTextPlace, contentPlace, pathOfUri } from './addresses.ts';
@@ -15,8 +17,8 @@ const wrapped = z.looseObject({ scheme: z.optional(z.string()), authority: z.opt
 function unwrapped(uri: string): string {
   const [all, path = '/', query = ''] = WRAPPED.exec(uri) ?? [];
   if (all === undefined) return uri;
-  const given = new URLSearchParams(decoded(query)).get('_ah');
-  const parsed = wrapped.safeParse(given === null ? {} : fromJson(Buffer.from(given, 'base64url').toString()));
+  const given = new URLSearchParams(decodedUri(query) ?? query).get('_ah');
+  const parsed = wrapped.safeParse(given === null ? {} : readJson(Buffer.from(given, 'base64url').toString()));
   if (!parsed.success) return uri;
   const { scheme = 'file', authority = '', query: inner = '' } = parsed.data;
   if (!/^[a-z][a-z0-9+.-]*$/i.test(scheme)) return uri;
@@ -46,7 +48,7 @@ export function attachedContent(
   const text = texts.get(uri);
   if (side && text !== undefined) {
     const cut = text.length > LONGEST_TEXT ? `, its first ${LONGEST_TEXT} characters` : '';
-    const words = `[Attached: ${name}, ${decoded(nameIn(own))} ${side} a change of this conversation${cut}]`;
+    const words = `[Attached: ${name}, ${decodedUri(nameIn(own)) ?? nameIn(own)} ${side} a change of this conversation${cut}]`;
     return { type: 'text', text: `${words}\n${fenced(text.slice(0, LONGEST_TEXT))}` };
   }
   if (modelRepresentation !== undefined) return { type: 'text', text: modelRepresentation };
@@ -60,20 +62,4 @@ function sideOf(uri: string): 'before' | 'after' | undefined {
 
 function nameIn(uri: string): string {
   return /([^/?#]*)\/?(?:[?#]|$)/.exec(uri)?.[1] || uri;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-function fromJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

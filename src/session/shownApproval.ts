@@ -1,5 +1,5 @@
 import type { GuardReason } from '../base/guardedFiles.ts';
-import { parseJson } from '../base/json.ts';
+import { readJson } from '../base/json.ts';
 import { t } from '../base/l10n.ts';
 import type { Danger } from './commandDangers.ts';
 import { isUnplaced } from './diffs.ts';
@@ -125,12 +125,8 @@ export function wordsBeside({ title }: Approval, { text, markdown }: Extract<App
 
 function membersOf(text: string): object | undefined {
   if (!text.startsWith('{') || !text.endsWith('}')) return undefined;
-  try {
-    const value = parseJson(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0 ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = readJson(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0 ? value : undefined;
 }
 
 // --- dangers

@@ -1,4 +1,4 @@
-import { parseJson } from '../../base/json.ts';
+import { readJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
 import { resolvePath, writtenPermitKey } from '../../base/paths.ts';
 import { find, keys, put, remove, type Table } from '../../conversation/state.ts';
@@ -133,11 +133,7 @@ function isShownAlready(text: string, detail: ApprovalDetail, call: CallFacts): 
     return true;
   if (detail.type === 'mcp' && call.rawInput === null && detail.input !== undefined && textsOf(call)[0] === text) return true;
   if (!bare.startsWith('{')) return false;
-  try {
-    return JSON.stringify(parseJson(bare)) === JSON.stringify(call.rawInput);
-  } catch {
-    return false;
-  }
+  return JSON.stringify(readJson(bare)) === JSON.stringify(call.rawInput);
 }
 
 function textsOf(call: CallFacts): string[] {
@@ -178,8 +174,8 @@ function detailOf(request: PermissionRequest, call: CallFacts): ApprovalDetail {
 
 /** The places of a call that none of its texts names: an allowance is about all of them. */
 function unnamedPlaces({ locations }: CallFacts, texts: readonly string[]): readonly string[] {
-  const isNamed = (path: string) =>
-    texts.some((text) => text.includes(path) || text.split(/[\s"'`:,]+/).includes(path.split(/[\\/]/).at(-1) ?? ''));
+  const words = new Set(texts.flatMap((text) => text.split(/[\s"'`:,]+/)));
+  const isNamed = (path: string) => words.has(path.split(/[\\/]/).at(-1) ?? '') || texts.some((text) => text.includes(path));
   return [...new Set(locations.slice(0, MOST_PLACES).map(({ path }) => path))].filter((path) => !isNamed(path));
 }
 const MOST_PLACES = 200;
@@ -197,12 +193,8 @@ function mcpOf(request: PermissionRequest, call: CallFacts, texts: readonly stri
 }
 
 function inputOf(text: string): object | undefined {
-  try {
-    const value = parseJson(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = readJson(text);
+  return typeof value === 'object' && value !== null ? value : undefined;
 }
 
 function plain(content: Content): string {

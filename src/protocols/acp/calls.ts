@@ -1,4 +1,4 @@
-import { parseJson } from '../../base/json.ts';
+import { readJson } from '../../base/json.ts';
 import { agentError, t } from '../../base/l10n.ts';
 import { writtenKey } from '../../base/paths.ts';
 import { type CallState, find, keys, put, type Table } from '../../conversation/state.ts';
@@ -169,11 +169,7 @@ function argumentsIn([item, ...others]: readonly ToolContent[]): unknown {
   if (item?.type !== 'content' || others.length > 0) return undefined;
   const content = toContent(item.content);
   if (content.type !== 'text' || !content.text.startsWith('{') || !content.text.endsWith('}')) return undefined;
-  try {
-    return parseJson(content.text);
-  } catch {
-    return undefined;
-  }
+  return readJson(content.text);
 }
 
 function unset(call: CallFacts, member: 'title' | 'name' | 'rawInput' | 'rawOutput'): void {

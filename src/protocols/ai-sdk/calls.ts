@@ -1,3 +1,4 @@
+import { readJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
 import { find, type OfferedTool, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import type { Answer } from '../../session/intents.ts';
@@ -15,7 +16,6 @@ import {
   verdictOf,
 } from './codec.ts';
 import { diffOf } from './edits.ts';
-import { parsed } from './history.ts';
 import { findApproval, findTool, isTerminal, setInput, stepCalls, toolNameOf } from './message.ts';
 import { ChatResults } from './results.ts';
 import { type Chunk, type DataApproval, type DataPart, dataApproval, isRecord, type Post, type ToolPart } from './schema.ts';
@@ -225,7 +225,7 @@ export abstract class ChatCalls extends ChatResults {
     const part = response ? findTool(this.last, id) : undefined;
     if (!response || !part || turn.phase === 'stopping') return;
     if (part.state === 'input-streaming') {
-      const input = parsed(typeof part.rawInput === 'string' && part.rawInput.trim() !== '' ? part.rawInput : '{}');
+      const input = readJson(typeof part.rawInput === 'string' && part.rawInput.trim() !== '' ? part.rawInput : '{}');
       if (input === undefined) return;
       part.state = 'input-available';
       setInput(part, input);

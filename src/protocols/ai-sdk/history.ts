@@ -1,4 +1,4 @@
-import { parseJson } from '../../base/json.ts';
+import { readJson } from '../../base/json.ts';
 import { put, type Table } from '../../conversation/state.ts';
 import type { Content, ToolCall, Turn } from '../../session/model.ts';
 import { isTerminal, isTool, setError, toolNameOf } from './message.ts';
@@ -42,16 +42,8 @@ export function closeOpenCalls(messages: readonly UiMessage[], why = CANCELLED_B
 }
 
 function objectIn(text: unknown): unknown {
-  const value = typeof text === 'string' ? parsed(text) : undefined;
+  const value = typeof text === 'string' ? readJson(text) : undefined;
   return isRecord(value) ? value : {};
-}
-/** undefined for text that is not JSON. */
-export function parsed(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** True of a message that holds only marks and empty texts. */

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { parseJson } from '../../base/json.ts';
+import { readJson } from '../../base/json.ts';
 import { agentError, t } from '../../base/l10n.ts';
 import { pathInside } from '../../base/paths.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
@@ -708,7 +708,7 @@ const spokenContent = z.object({ content: z.union([z.string(), z.array(block).ch
 
 /** Reads a line of either product; undefined for lines that are not part of the conversation. */
 export function entryIn(text: string): Entry | undefined {
-  const parsed = entry.safeParse(jsonIn(text));
+  const parsed = entry.safeParse(readJson(text));
   if (!parsed.success || parsed.data.isSidechain) return undefined;
   const { uuid, parentUuid, logicalParentUuid, timestamp, isMeta } = parsed.data;
   const said = isMeta ? undefined : saidIn(parsed.data);
@@ -833,12 +833,4 @@ function blocksOf(all: readonly z.infer<typeof part>[]): readonly Block[] {
     if (!one.text) return [];
     return [one.thought ? { type: 'thinking', thinking: one.text } : { type: 'text', text: one.text }];
   });
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
