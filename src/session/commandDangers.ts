@@ -820,8 +820,8 @@ class Judge {
     const { program, args, operands } = call;
     if (/^(?:docker|podman|nerdctl|docker-compose)$/.test(program)) this.#judgeMounts(call, scope);
     const sed = program === 'sed' ? sedEffects(args) : undefined;
-    for (const path of sed?.writes ?? [])
-      this.#judgeWrite(args[0] ?? { text: path, from: 0, to: 0, expands: false, substitutes: false }, scope, path);
+    const [word] = args;
+    if (word) for (const path of sed?.writes ?? []) this.#judgeWrite(word, scope, path);
     const writes = WRITERS.has(program) && !(sed && !sed.inPlace);
     if (FORMATS.test(program) && args.some(({ text }) => /^(?:-i|-w|--write|--in-?place(?:=.*)?|--fix\S*|--apply\S*)$/.test(text)))
       for (const word of operands) this.#judgeWrite(word, scope);

@@ -1,5 +1,5 @@
 import { guardReason } from '../base/guardedFiles.ts';
-import { DEEPEST, parseJson } from '../base/json.ts';
+import { DEEPEST, readJson } from '../base/json.ts';
 import { answerSays } from './answerWords.ts';
 import {
   commandDangers,
@@ -37,7 +37,8 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
   const all: Danger[] = [];
   if (misleadingOptions(ask).size > 0) all.push({ kind: 'answers' });
   if (saysByTitle(ask) && misleads(ask.title)) all.push({ kind: 'hidden' });
-  all.push(...inMembers(ask, cwd));
+  const own = membersOfDetail(ask.detail);
+  all.push(...inMembers(ask, own, cwd));
   for (const detail of [ask.detail, ...(ask.beside ?? [])]) {
     const found = inDetail(detail, cwd);
     // Offsets in the details beside it do not apply to the command that is shown.
@@ -48,19 +49,15 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
   if (ask.outside || (ask.paths ?? []).slice(0, MOST_FILES).some((path) => isOutside(path, cwd))) all.push({ kind: 'outside' });
   // Without a text the user cannot see how much of a folder is deleted.
   if (ask.toolKind === 'delete') all.push(ask.detail.type === 'edit' ? { kind: 'deletes' } : { kind: 'deletes', grave: true });
-  if (ask.toolKind === 'fetch') all.push({ kind: sendsMore(ask) ? 'sends' : 'network' });
+  if (ask.toolKind === 'fetch') all.push({ kind: ask.detail.type === 'text' && own.some(sendsMore) ? 'sends' : 'network' });
   const isSaid = all.some(({ kind }) => ON_THE_NETWORK.has(kind));
   return DANGER_KINDS.flatMap((kind) => (kind === 'network' && isSaid ? [] : (worstOf(all.filter((one) => one.kind === kind)) ?? [])));
 }
 
-/** True for a fetch that sends a text, or asks for a change. */
-function sendsMore({ detail }: Approval): boolean {
-  const members = detail.type === 'text' ? membersIn(detail.text) : [];
-  return members.some(
-    ({ name, value }) =>
-      /^(?:body|data|payload|form)\b/i.test(name) ||
-      (/^method$/i.test(name) && typeof value === 'string' && !/^(?:get|head|options)$/i.test(value)),
-  );
+/** True for the member of a fetch that is sent, or asks for a change. */
+function sendsMore({ name, value }: Member): boolean {
+  if (/^(?:body|data|payload|form)\b/i.test(name)) return true;
+  return /^method$/i.test(name) && typeof value === 'string' && !/^(?:get|head|options)$/i.test(value);
 }
 
 /** The most texts of a call's members that are judged as commands. */
@@ -76,9 +73,9 @@ export const MAY_RUN =
 const UNPROTECTED = /(?:^| )(?:dangerously\S*|sudo|elevated|(?:disable|no|without|skip|bypass)_?(?:the_?)?sandbox\S*)$/i;
 
 /** Dangers of what a call brings besides the part that is asked about, or instead of one: its members may be carried out as well. */
-function inMembers({ detail, beside = [], toolKind }: Approval, cwd: string): readonly Danger[] {
+function inMembers({ detail, beside = [], toolKind }: Approval, own: readonly Member[], cwd: string): readonly Danger[] {
   const texts = [detail, ...beside].flatMap((one) => (one.type === 'text' ? [one.text] : []));
-  const found = [...texts.flatMap(membersIn), ...(detail.type === 'mcp' ? membersOf(detail.input) : [])];
+  const found = [...own, ...beside.flatMap((one) => (one.type === 'text' ? membersOfDetail(one) : []))];
   // Members beside a command or an edit whose names are not known may be a command. Elsewhere texts are mostly what is written, sent or looked for.
   const mayAllRun = (detail.type === 'command' && detail.unsure) || detail.type === 'edit';
   const run = found.filter(({ name, value }) => value === undefined || mayAllRun || (typeof value === 'string' && MAY_RUN.test(name)));
@@ -97,6 +94,11 @@ function inMembers({ detail, beside = [], toolKind }: Approval, cwd: string): re
   return isBesideEdit && run.some(({ value }) => typeof value === 'string') ? [{ kind: 'unsure' }] : [];
 }
 
+function membersOfDetail(detail: ApprovalDetail): readonly Member[] {
+  if (detail.type === 'text') return membersIn(detail.text);
+  return detail.type === 'mcp' ? membersOf(detail.input) : [];
+}
+
 interface Member {
   /** Its own name and those around it. */
   readonly name: string;
@@ -109,17 +111,10 @@ function membersIn(text: string): readonly Member[] {
   if (from < 0)
     return text.split('\n').flatMap((line) => {
       const [, name = '', json] = /^([\w$.-]+): (["{[].*|true)$/.exec(line) ?? [];
-      return json === undefined ? [] : membersOf(jsonIn(json), name);
+      return json === undefined ? [] : membersOf(readJson(json), name);
     });
-  const value = jsonIn(text.slice(from));
+  const value = readJson(text.slice(from));
   return value === undefined ? [{ name: '', value }] : membersOf(value);
-}
-function jsonIn(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 /** Lists of texts as one line, as arguments are. */
 function membersOf(value: unknown, name = '', levels = DEEPEST): readonly Member[] {
