@@ -1,6 +1,6 @@
 import type { Calls, ModelLine, ViewCall } from '../src/bridge/contract.ts';
 import type { Content } from '../src/session/model.ts';
-import { promptText } from '../src/session/select.ts';
+import { isAttached, promptText } from '../src/session/select.ts';
 import { absolute } from './links.ts';
 import type { Page } from './page.ts';
 import { saidIn } from './parts/retryActions.ts';
@@ -148,7 +148,7 @@ function sendLater(page: Page, content: readonly Content[]): void {
     const { draft, attachments } = page.ui.memory('');
     page.ui.change('', {
       draft: [promptText({ prompt: content }), draft].filter(Boolean).join('\n\n'),
-      attachments: [...content.filter((one) => one.type !== 'text'), ...attachments],
+      attachments: [...content.filter(isAttached), ...attachments],
     });
     page.update({ unsent: undefined });
   };

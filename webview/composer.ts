@@ -2,7 +2,7 @@ import { live } from 'lit/directives/live.js';
 import { createRef, type Ref, ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Content, QueuedPrompt, Session } from '../src/session/model.ts';
-import { canStop, isBusy, isPreparing, isRecorded, readsHistory, runningTurn } from '../src/session/select.ts';
+import { canStop, isAttached, isBusy, isPreparing, isRecorded, promptText, readsHistory, runningTurn } from '../src/session/select.ts';
 import { attachmentsView, contentOf, droppedPaths } from './attachments.ts';
 import { CompletionPopup, commandHint, isEmpty, MENU_ID, menuView, named, optionId, placeContent } from './completion.ts';
 import { iconOf } from './icons.ts';
@@ -280,9 +280,9 @@ export class Composer {
     const view = this.#view;
     if (!view) return;
     view.act.intent({ type: 'unqueue', turnId });
-    const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
+    const text = promptText({ prompt: content });
     const draft = [view.memory.draft, text].filter(Boolean).join('\n\n');
-    view.act.remember({ attachments: [...view.memory.attachments, ...content.filter((one) => one.type !== 'text')] });
+    view.act.remember({ attachments: [...view.memory.attachments, ...content.filter(isAttached)] });
     this.#write(draft, draft.length);
     this.focus();
   }
@@ -342,7 +342,7 @@ function historyOf(view: View | undefined): readonly string[] {
     ...(view?.session.queue ?? []).map((waiting) => waiting.content),
   ];
   return prompts.flatMap((prompt) => {
-    const text = prompt.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
+    const text = promptText({ prompt });
     return text === '' ? [] : [text];
   });
 }

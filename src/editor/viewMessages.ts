@@ -21,7 +21,7 @@ const whole = z.number().check(z.int(), z.gte(1));
 const nothing = z.strictObject({});
 
 const content = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('text'), text }),
+  z.strictObject({ type: z.literal('text'), text, label: z.exactOptional(short) }),
   z.strictObject({ type: z.literal('image'), mime: short, data: z.string().check(z.maxLength(LARGEST_IMAGE)) }),
   z.strictObject({ type: z.literal('audio'), mime: short, data: z.string().check(z.maxLength(LARGEST_IMAGE)) }),
   z.strictObject({

@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { readJson } from '../base/json.ts';
 import { decodedUri } from '../base/paths.ts';
 import { fenced, inOneLine } from '../base/promptText.ts';
+import { linesOfSelection } from '../protocols/ahp/codec.ts';
 import type { Content } from '../session/model.ts';
 import { changedTextPlace, contentPlace, pathOfUri } from './addresses.ts';
 
@@ -31,29 +32,50 @@ export function textsAmong(uris: readonly string[]): readonly (readonly [given: 
   return all.filter(([, own]) => sideOf(own) !== undefined).slice(0, MOST_TEXTS);
 }
 
-/** Returns what an attachment with an address is for an agent: a path that it can read, the text itself, or words that say what it is. */
-export function attachedContent(
-  {
-    uri,
-    label,
-    modelRepresentation,
-  }: { readonly uri: string; readonly label?: string | undefined; readonly modelRepresentation?: string | undefined },
+/** An attachment of a message, as a client sends it. */
+interface Attachment {
+  readonly uri?: string | undefined;
+  readonly label?: string | undefined;
+  readonly data?: string | undefined;
+  readonly contentType?: string | undefined;
+  readonly modelRepresentation?: string | undefined;
+  readonly selection?: unknown;
+}
+
+/** Returns what an attachment is for an agent; undefined for one that holds nothing. */
+export function attachedContent(one: Attachment, texts: ReadonlyMap<string, string>): Content | undefined {
+  const { uri, data, contentType: mime = '', modelRepresentation } = one;
+  const label = labelOf(one.label || mime || 'text/plain');
+  if (data !== undefined && mime.startsWith('image/')) return { type: 'image', mime, data };
+  if (data !== undefined && mime.startsWith('text/')) return { type: 'text', text: Buffer.from(data, 'base64').toString('utf8'), label };
+  if (uri !== undefined) return addressedContent({ ...one, uri }, texts);
+  return modelRepresentation === undefined ? undefined : { type: 'text', text: modelRepresentation, label };
+}
+
+/** Returns a path that the agent can read, the text itself, or words that say what it is. */
+function addressedContent(
+  { uri, label, modelRepresentation, selection }: Attachment & { readonly uri: string },
   texts: ReadonlyMap<string, string>,
 ): Content {
   const own = unwrapped(uri);
   const path = pathOfUri(own);
-  if (path !== undefined) return { type: 'file', path };
+  const lines = linesOfSelection(selection);
+  if (path !== undefined) return { type: 'file', path, ...(lines ? { lines } : {}) };
   const side = sideOf(own);
-  const name = inOneLine(label ?? nameIn(own)).slice(0, LONGEST_LABEL);
+  const name = labelOf(label ?? nameIn(own));
   const text = texts.get(uri);
   if (side && text !== undefined) {
     const cut = text.length > LONGEST_TEXT ? `, its first ${LONGEST_TEXT} characters` : '';
     const words = `[Attached: ${name}, ${decodedUri(nameIn(own)) ?? nameIn(own)} ${side} a change of this conversation${cut}]`;
-    return { type: 'text', text: `${words}\n${fenced(text.slice(0, LONGEST_TEXT))}` };
+    return { type: 'text', text: `${words}\n${fenced(text.slice(0, LONGEST_TEXT))}`, label: name };
   }
-  if (modelRepresentation !== undefined) return { type: 'text', text: modelRepresentation };
+  if (modelRepresentation !== undefined) return { type: 'text', text: modelRepresentation, label: name };
   if (!WRAPPED.test(uri) && !side) return { type: 'link', uri, ...(label === undefined ? {} : { title: label }) };
-  return { type: 'text', text: `[Attached: ${name}. Its text cannot be read here.]` };
+  return { type: 'text', text: `[Attached: ${name}. Its text cannot be read here.]`, label: name };
+}
+
+function labelOf(text: string): string {
+  return inOneLine(text).slice(0, LONGEST_LABEL);
 }
 
 function sideOf(uri: string): 'before' | 'after' | undefined {

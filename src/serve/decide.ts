@@ -54,6 +54,7 @@ const attachment = z.looseObject({
   data: z.optional(text),
   contentType: z.optional(text),
   modelRepresentation: z.optional(text),
+  selection: z.optional(z.unknown()),
 });
 const message = z.looseObject({
   text,
@@ -405,13 +406,8 @@ function valuesOf(given: z.infer<typeof answer> | undefined): readonly string[] 
 function contentOf({ text: said, attachments = [] }: z.infer<typeof message>, { attached = new Map() }: Held): readonly Content[] {
   const others = attachments.flatMap((one): readonly Content[] => {
     if (isSenderNote(one)) return [];
-    if (one.type === 'embeddedResource' && one.data !== undefined) {
-      const mime = one.contentType ?? '';
-      if (mime.startsWith('image/')) return [{ type: 'image', mime, data: one.data }];
-      if (mime.startsWith('text/')) return [{ type: 'text', text: Buffer.from(one.data, 'base64').toString('utf8') }];
-    }
-    if (one.uri !== undefined) return [attachedContent({ ...one, uri: one.uri }, attached)];
-    return one.modelRepresentation === undefined ? [] : [{ type: 'text', text: one.modelRepresentation }];
+    const content = attachedContent(one, attached);
+    return content ? [content] : [];
   });
   return said.trim() === '' ? others : [{ type: 'text', text: said }, ...others];
 }

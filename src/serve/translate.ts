@@ -1,5 +1,5 @@
 import { t } from '../base/l10n.ts';
-import { MODE, toEffectMeta, toMeta } from '../protocols/ahp/codec.ts';
+import { MODE, toEffectMeta, toMessage, toMeta } from '../protocols/ahp/codec.ts';
 import { reduceChat } from '../protocols/ahp/reduce.ts';
 import {
   type CallResult,
@@ -176,7 +176,7 @@ class ActionBuilder {
         return this.#note(turnId, { kind: 'systemNotification', content: part.notice.text, _meta: { id: part.id } });
       case 'prompt':
         // Of a kind of its own for clients that know it.
-        if (!part.pending) this.#note(turnId, toSaidPart(messageOf(part.content).text, part.id, part.sender));
+        if (!part.pending) this.#note(turnId, toSaidPart(saidText(part.content), part.id, part.sender));
         return;
     }
   }
@@ -736,12 +736,17 @@ export function chatTitle(session: Session): string {
   return titleOf(session) || session.agent.name;
 }
 
+/** Returns a message as the client sent it: the user's own words, and the attachments beside them. */
 export function messageOf(content: readonly Content[]): Message {
-  const text = content
-    .map((one) => contentText(one))
+  return toMessage(content, null);
+}
+
+/** The same as one text, where a client shows no attachments. */
+function saidText(content: readonly Content[]): string {
+  return content
+    .map((one) => (one.type === 'text' ? (one.label ?? one.text) : contentText(one)))
     .filter(Boolean)
     .join('\n\n');
-  return { text, origin: { kind: 'user' } };
 }
 
 function sentMessage({ content, sender }: { readonly content: readonly Content[]; readonly sender?: string }): Message {

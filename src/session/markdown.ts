@@ -53,7 +53,7 @@ function joinLists(parts: readonly string[]): readonly string[] {
 function contentMarkdown(content: Content, cwd: string): string {
   switch (content.type) {
     case 'text':
-      return content.text.trim();
+      return content.label ?? content.text.trim();
     case 'file':
       return codeSpan(`${relativePath(content.path, cwd)}${linesText(content.lines)}`);
     case 'link':

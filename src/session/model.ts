@@ -255,7 +255,8 @@ export interface Location {
   readonly line?: number;
 }
 export type Content =
-  | { readonly type: 'text'; readonly text: string }
+  /** `label`: it is the text of an attachment of that name, not the user's words, and views show the name alone. */
+  | { readonly type: 'text'; readonly text: string; readonly label?: string }
   | { readonly type: 'image'; readonly mime: string; readonly data: string }
   | { readonly type: 'audio'; readonly mime: string; readonly data: string }
   | { readonly type: 'file'; readonly path: string; readonly text?: string; readonly lines?: readonly [number, number] }

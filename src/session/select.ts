@@ -5,6 +5,7 @@ import type {
   Ask,
   CallId,
   Command,
+  Content,
   Diff,
   LinkState,
   Location,
@@ -90,7 +91,12 @@ export function allowedByRule(calls: readonly ToolCall[]): number {
 
 /** The user's own words in the message that began a turn. */
 export function promptText({ prompt }: Pick<Turn, 'prompt'>): string {
-  return prompt.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
+  return prompt.flatMap((one) => (isAttached(one) || one.type !== 'text' ? [] : [one.text])).join('\n\n');
+}
+
+/** True for everything in a message but the user's own words. */
+export function isAttached(content: Content): boolean {
+  return content.type !== 'text' || content.label !== undefined;
 }
 
 /** The agent's answer as Markdown, without what its sub-agents said. */
@@ -287,7 +293,7 @@ export function relativePath(path: string, cwd: string): string {
 export function titleOf(session: Session, longest = 60): string {
   if (session.title) return session.title;
   for (const content of session.turns[0]?.prompt ?? []) {
-    if (content.type !== 'text') continue;
+    if (content.type !== 'text' || isAttached(content)) continue;
     const line = content.text.trim().split('\n', 1)[0] ?? '';
     if (line) return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
   }

@@ -19,6 +19,7 @@ import { terminalUri } from '../../src/serve/addresses.ts';
 import type { AgentHost } from '../../src/serve/host.ts';
 import { listen } from '../../src/serve/listen.ts';
 import type { Approval, ToolCall } from '../../src/session/model.ts';
+import { promptText, titleOf } from '../../src/session/select.ts';
 import { randomFrom } from '../random.ts';
 import { AhpClient } from './ahpClient.ts';
 import { hostFolder, hosting as hostOver } from './hosting.ts';
@@ -345,6 +346,42 @@ test('what VS Code attaches by addresses of its own reaches the agent as paths a
     ],
   );
   assert.deepEqual(chat().activeTurn?.message.attachments?.slice(0, 7), attachments, 'clients see them as they came');
+});
+
+test('what is attached stays beside the words of the user, for those who come later and after a restart', async (t) => {
+  const { client, last, folder, end, conversations, sessions } = await opened(t);
+  const file = path.join(folder, 'a.ts');
+  const range = { start: { line: 1, character: 0 }, end: { line: 3, character: 5 } };
+  const attachments = [
+    { type: 'resource', uri: pathToFileURL(file).href, label: 'a.ts' },
+    { type: 'resource', uri: pathToFileURL(file).href, label: 'a.ts:2', displayKind: 'selection', selection: { range } },
+    { type: 'embeddedResource', data: Buffer.from('of a note').toString('base64'), contentType: 'text/plain', label: 'Note' },
+    { type: 'simple', label: 'Problem', modelRepresentation: 'of a problem' },
+    { type: 'embeddedResource', data: 'iVBORw0KGgo=', contentType: 'image/png', label: 'Picture' },
+  ];
+  const message = { text: 'Look', origin: { kind: 'user' }, attachments };
+  await client.dispatch(CHAT, { ...prompt('t1'), message });
+  await begun({ conversations });
+  last().ready();
+  const heard = last().prompts().at(-1);
+  assert.deepEqual(heard?.type === 'prompt' && heard.content, [
+    { type: 'text', text: 'Look' },
+    { type: 'file', path: file },
+    { type: 'file', path: file, lines: [2, 4] },
+    { type: 'text', text: 'of a note', label: 'Note' },
+    { type: 'text', text: 'of a problem', label: 'Problem' },
+    { type: 'image', mime: 'image/png', data: 'iVBORw0KGgo=' },
+  ]);
+  last().endTurn();
+  const stored = sessions.get(SESSION.split('/')[1] ?? '')?.store.now;
+  assert.deepEqual([stored && titleOf(stored), stored?.turns[0] && promptText(stored.turns[0])], ['Look', 'Look']);
+  await end();
+  const after = (await chatAfterRestart(t, folder)).turns[0]?.message;
+  assert.equal(after?.text, 'Look');
+  assert.deepEqual(
+    after.attachments?.map((one) => (one as { readonly label?: string }).label),
+    ['a.ts', 'a.ts:2-4', 'Note', 'Problem', 'image', 'By Test'],
+  );
 });
 
 test('attack: an approval right behind a stop runs nothing', async (t) => {

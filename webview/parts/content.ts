@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Content, Part, Turn } from '../../src/session/model.ts';
-import { linesText, relativePath } from '../../src/session/select.ts';
+import { isAttached, linesText, promptText, relativePath } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { targetOf } from '../links.ts';
@@ -73,7 +73,7 @@ function chip(view: View, content: Content): TemplateResult {
 export function chipLabel(content: Content, cwd: string): string {
   switch (content.type) {
     case 'text':
-      return content.text.trim().split('\n', 1)[0]?.slice(0, 80) ?? '';
+      return content.label ?? content.text.trim().split('\n', 1)[0]?.slice(0, 80) ?? '';
     case 'image':
       return t('Image');
     case 'audio':
@@ -94,8 +94,8 @@ export function pretty(value: unknown): string {
 
 /** The user's message: the text as typed, and its attachments. */
 export function promptView(view: View, key: string, content: readonly Content[], place?: string, sender?: string): TemplateResult {
-  const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
-  const attached = content.filter((one) => one.type !== 'text');
+  const text = promptText({ prompt: content });
+  const attached = content.filter(isAttached);
   return html`<div class="prompt" data-vscode-context=${place ?? nothing}>
     <h2 class="sr-only">${t('You')}</h2>
     ${sender === undefined ? nothing : html`<div class="sender"><bdi>${visible(sender)}</bdi></div>`}

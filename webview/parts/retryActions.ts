@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { durationText, groupWords, hasRun } from '../../src/session/callWords.ts';
 import type { Session, Turn } from '../../src/session/model.ts';
-import { allowedByRule, answerText, callsOf, isRecorded, promptText, turnFiles } from '../../src/session/select.ts';
+import { allowedByRule, answerText, callsOf, isAttached, isRecorded, promptText, turnFiles } from '../../src/session/select.ts';
 import { type IconName, iconOf } from '../icons.ts';
 import { commandTitle, t } from '../strings.ts';
 import type { SessionMemory } from '../ui.ts';
@@ -104,7 +104,7 @@ function small(icon: IconName, label: string, run: (event: Event) => void): Temp
 export function saidIn(turn: Turn): Pick<SessionMemory, 'draft' | 'attachments'> {
   return {
     draft: promptText(turn),
-    attachments: turn.prompt.filter((one) => one.type !== 'text'),
+    attachments: turn.prompt.filter(isAttached),
   };
 }
 

@@ -24,7 +24,7 @@ const offers = z.looseObject({
   tools: optional(z.looseObject({ accepted: list(text), rejected: list(z.looseObject({ name: text, reason: text })) })),
 });
 const content = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text'), text }),
+  z.looseObject({ type: z.literal('text'), text, label: optional(text) }),
   z.looseObject({ type: z.literal('image'), mime: text, data: text }),
   z.looseObject({ type: z.literal('audio'), mime: text, data: text }),
   z.looseObject({ type: z.literal('file'), path: text, text: optional(text), lines: optional(z.tuple([number, number])) }),

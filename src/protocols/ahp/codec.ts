@@ -17,6 +17,7 @@ import type {
   ToolCall,
   ToolKind,
 } from '../../session/model.ts';
+import { isAttached, linesText } from '../../session/select.ts';
 import { details } from './schema.ts';
 import type {
   ChatAction,
@@ -102,11 +103,13 @@ export function toEffectMeta(effect: Option['effect']): Meta {
 
 /** Files and links are sent by name for the agent to read; content without a path on the host's computer is sent along. */
 export function toMessage(content: readonly Content[], model: string | null): Message {
-  const texts = content.flatMap((one) => (one.type === 'text' ? [one.text] : one.type === 'raw' ? [one.label] : []));
+  const texts = content.flatMap((one) => (one.type === 'raw' ? [one.label] : one.type === 'text' && !isAttached(one) ? [one.text] : []));
   const attachments = content.flatMap((one): readonly object[] => {
     switch (one.type) {
+      case 'text':
+        return one.label === undefined ? [] : [{ type: 'simple', label: one.label, modelRepresentation: one.text }];
       case 'file':
-        return [{ type: 'resource', uri: uriOfPath(one.path), label: inOneLine(one.path.split(/[\\/]/).at(-1) ?? one.path) }];
+        return [fileAttachment(one)];
       case 'link':
         return [{ type: 'resource', uri: one.uri, label: one.title ?? one.uri }];
       case 'image':
@@ -123,13 +126,37 @@ export function toMessage(content: readonly Content[], model: string | null): Me
     ...(model === null ? {} : { model: { id: model } }),
   };
 }
+
+/** A selection as VS Code attaches it: its lines are counted from 0. */
+function fileAttachment({ path, lines }: Extract<Content, { readonly type: 'file' }>): object {
+  const at = (line: number) => ({ line: line - 1, character: 0 });
+  return {
+    type: 'resource',
+    uri: uriOfPath(path),
+    label: inOneLine(path.split(/[\\/]/).at(-1) ?? path) + linesText(lines),
+    ...(lines ? { displayKind: 'selection', selection: { range: { start: at(lines[0]), end: at(lines[1]) } } } : {}),
+  };
+}
+
+/** Returns the lines, from 1, of an attachment's selection; undefined for what is no range of lines. */
+export function linesOfSelection(selection: unknown): readonly [number, number] | undefined {
+  const { range } = (selection ?? {}) as { readonly range?: { readonly start?: unknown; readonly end?: unknown } };
+  const [first, last] = [range?.start, range?.end].map((place) => (place as { readonly line?: unknown } | null | undefined)?.line);
+  const isRange = Number.isInteger(first) && Number.isInteger(last) && Number(first) >= 0 && Number(last) >= Number(first);
+  return isRange ? [Number(first) + 1, Number(last) + 1] : undefined;
+}
+
 export function fromMessage({ text, attachments = [] }: Message): readonly Content[] {
   const others = attachments.flatMap((raw): readonly Content[] => {
-    const { uri, data, contentType, label } = (raw ?? {}) as Readonly<Record<string, unknown>>;
+    const { uri, data, contentType, label, modelRepresentation, selection } = (raw ?? {}) as Readonly<Record<string, unknown>>;
     if (typeof data === 'string' && typeof contentType === 'string' && contentType.startsWith('image/'))
       return [{ type: 'image', mime: contentType, data }];
-    if (typeof uri !== 'string') return [];
-    if (uri.startsWith('file:')) return [{ type: 'file', path: pathOfUri(uri) }];
+    if (typeof uri !== 'string')
+      return typeof label === 'string' && typeof modelRepresentation === 'string'
+        ? [{ type: 'text', text: modelRepresentation, label }]
+        : [];
+    const lines = linesOfSelection(selection);
+    if (uri.startsWith('file:')) return [{ type: 'file', path: pathOfUri(uri), ...(lines ? { lines } : {}) }];
     return [{ type: 'link', uri, ...(typeof label === 'string' ? { title: label } : {}) }];
   });
   return text === '' ? others : [{ type: 'text', text }, ...others];
