@@ -17,6 +17,9 @@ export interface ViewPort {
 /** Runs its argument once, about a frame later. */
 export type Schedule = (flush: () => void) => void;
 
+/** Judges an approval for the view. */
+export type JudgeApproval = (session: Session, ask: Approval) => ApprovalAnswers;
+
 /** Milliseconds of a frame in which approvals are judged: a hundred may be open, each a command as long as any, and the editor waits. */
 const JUDGED_FOR_MS = 8;
 
@@ -32,11 +35,12 @@ export class Outbox {
   #events: SessionEvent[] = [];
   #sent = 0;
   #waiting = false;
-  readonly #judge = new ApprovalJudge();
+  readonly #judge: ApprovalJudge;
 
-  constructor(view: ViewPort, schedule: Schedule) {
+  constructor(view: ViewPort, schedule: Schedule, judge: JudgeApproval = answersIn) {
     this.#view = view;
     this.#schedule = schedule;
+    this.#judge = new ApprovalJudge(judge);
   }
 
   get shown(): SessionId | undefined {
@@ -102,8 +106,13 @@ export class Outbox {
 
 /** Judges the open approvals, as many as it can in a moment. */
 class ApprovalJudge {
+  readonly #judge: JudgeApproval;
   #judged = new WeakMap<Approval, ApprovalAnswers>();
   #owes = false;
+
+  constructor(judge: JudgeApproval) {
+    this.#judge = judge;
+  }
 
   /** Approvals are left to which there are no answers yet. */
   get owes(): boolean {
@@ -128,7 +137,7 @@ class ApprovalJudge {
         return undefined;
       }
       isNew = true;
-      const judged = answersIn(session, ask);
+      const judged = this.#judge(session, ask);
       this.#judged.set(ask, judged);
       return judged;
     });

@@ -2,7 +2,7 @@ import { Emitter } from '../base/emitter.ts';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Answers, Calls, ProfileLine, ToView } from '../bridge/contract.ts';
-import { Outbox, type Schedule } from '../bridge/outbox.ts';
+import { type JudgeApproval, Outbox, type Schedule } from '../bridge/outbox.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { AskId, AskRef, Content, Session, SessionId, TurnId } from '../session/model.ts';
@@ -28,6 +28,8 @@ export interface ChatLinkDeps {
   readonly ready: () => void;
   /** Answers an open ask of an open session. */
   readonly answer: (sessionId: SessionId, askId: AskId, answer: Answer) => void;
+  /** The answers to an approval as its card shows them. */
+  readonly judge: JudgeApproval;
   /** The ask that a quick-pick shows. */
   readonly asking: () => AskRef | undefined;
   /** The text of a file with unsaved changes; undefined for any other. */
@@ -65,7 +67,7 @@ export class ChatLink implements Disposable {
   constructor(page: ChatPage, deps: ChatLinkDeps) {
     this.#page = page;
     this.#deps = deps;
-    this.#outbox = new Outbox(page, frames(this.#life));
+    this.#outbox = new Outbox(page, frames(this.#life), deps.judge);
     this.#life.own(page.onMessage((message) => this.#receive(message)));
     this.#life.own(page.onVisible(() => this.#visibility()));
     this.#life.own(

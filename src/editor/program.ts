@@ -262,6 +262,7 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Built
       over: () => typing.over(),
     },
     unsaved: unsavedText,
+    judge: (session, ask) => approvals.onCard(session, ask),
     asking: () => approvals.asking,
     answer: (sessionId, askId, answer) => approvals.answer(sessionId, askId, answer),
     ready: () => void starter.chatShown().catch((error: unknown) => log.error('A session could not be started', error)),

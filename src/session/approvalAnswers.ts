@@ -53,7 +53,10 @@ export interface AnswerSetting {
 /** The answers of an approval as a surface shows them. */
 export interface ApprovalAnswers {
   readonly dangers: readonly Danger[];
-  /** No answer that allows gets the focus or looks preferred, so that the user looks first: dangers, an unseen change, or an unclear name. */
+  /**
+   * No answer that allows gets the focus or looks preferred, so that the user looks first: dangers, an unseen change, or an unclear name. On a card
+   * also what the pick shows cut.
+   */
   readonly grave: boolean;
   /** In one order for every agent. */
   readonly answers: readonly ApprovalAnswer[];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { SESSION } from '../fakes/acp.ts';
-import { askingWindow, type Case, cases, changeOf, rejected, run } from './approvalKinds.ts';
+import { agreeOnFirst, askingWindow, type Case, cases, changeOf, rejected, run } from './approvalKinds.ts';
 import type { Scene } from './suite.ts';
 
 // What is shown of an approval of each kind, in four themes and two widths of the chat, and which keys answer it.
@@ -21,6 +21,7 @@ async function answered(scene: Scene, one: Case): Promise<void> {
   await pick.title.filter({ hasText: one.title }).waitFor();
   await pick.readable();
   if (one.diff) await window.diff.compared();
+  await agreeOnFirst(scene);
   await window.pictures(`cases/${one.name}`, themes);
   if (one.diff) await seesChanges(scene, one.name);
   const card = chat.frame.locator('[data-ask]').first();

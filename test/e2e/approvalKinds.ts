@@ -194,6 +194,15 @@ export async function askingWindow(name: string, more: Partial<SuiteSpec> = {}):
   return { agent, inWindow, ask };
 }
 
+/** The card prefers no answer that allows where the pick has the focus on the row that only shows. */
+export async function agreeOnFirst({ window }: Scene): Promise<void> {
+  const { pick, chat } = window;
+  const looksFirst = (await pick.focusedRow('Look first').count()) > 0;
+  const card = chat.frame.locator('[data-ask]').first();
+  await card.getByRole('button', { name: 'Reject', exact: true }).waitFor();
+  assert.equal(await card.locator('.primary').count(), looksFirst ? 0 : await card.locator('.split button').count());
+}
+
 /** Rejects with the keys of every approval. */
 export async function rejected({ window }: Scene, answer: Promise<Received>): Promise<void> {
   await window.pick.answer('R');

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { JSHandle, Page } from 'playwright-core';
 import { SESSION } from '../fakes/acp.ts';
-import { askingWindow, changeOf, chosen, options, rejected, run } from './approvalKinds.ts';
+import { agreeOnFirst, askingWindow, changeOf, chosen, options, rejected, run } from './approvalKinds.ts';
 
 // Approvals that mislead, are too large, or change while they are asked: nothing is answered that was not seen.
 const { agent, inWindow, ask } = await askingWindow('approval-tricks');
@@ -257,6 +257,7 @@ test(
     const card = chat.frame.locator('[data-ask]').first();
     await card.getByRole('button', { name: 'Reject', exact: true }).waitFor();
     assert.deepEqual(await chat.outOfSight(card), []);
+    await agreeOnFirst(scene);
     await scene.window.pictures('tricks/large', themes);
     await rejected(scene, answer);
   }),

@@ -5,6 +5,7 @@ import type { Log } from '../../src/base/log.ts';
 import type { Answers, ToView } from '../../src/bridge/contract.ts';
 import { ChatLink, type ChatPage } from '../../src/editor/chatLink.ts';
 import type { HostedSession, SessionHost } from '../../src/live/surface.ts';
+import { answersIn } from '../../src/session/approvalAnswers.ts';
 import type { Intent } from '../../src/session/intents.ts';
 import { newSession } from '../../src/session/reduce.ts';
 import { Store, type StoreChange } from '../../src/session/store.ts';
@@ -68,6 +69,7 @@ function open(answers: Partial<Answers> = {}) {
     ready: () => {
       ready += 1;
     },
+    judge: answersIn,
     asking: () => undefined,
     answer: (id, askId, answer) => sent.push({ id, intent: { type: 'answer', askId, answer } }),
     unsaved: (path) => (path === '/code/dirty.ts' ? 'not saved' : undefined),

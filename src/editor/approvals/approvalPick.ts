@@ -1,7 +1,14 @@
 import * as vscode from 'vscode';
 import { t } from '../../base/l10n.ts';
 import { Lifetime } from '../../base/lifetime.ts';
-import { type AnswerSetting, type ApprovalAnswer, approvalAnswers, firstAnswers, sameMeaning } from '../../session/approvalAnswers.ts';
+import {
+  type AnswerSetting,
+  type ApprovalAnswer,
+  type ApprovalAnswers,
+  approvalAnswers,
+  firstAnswers,
+  sameMeaning,
+} from '../../session/approvalAnswers.ts';
 import { dangersOf } from '../../session/dangers.ts';
 import { type DiffLine, hunksOf } from '../../session/hunks.ts';
 import type { Approval, ApprovalDetail, Ask, Diff, Session } from '../../session/model.ts';
@@ -102,8 +109,7 @@ export class ApprovalPick implements AskPick {
     this.#setting = setting;
     this.#ports = ports;
     this.outcome = this.#settled.promise;
-    const { detail } = ask;
-    this.#openFile = setting.diffOpen && detail.type === 'edit' ? detail.diffs[0]?.path : undefined;
+    this.#openFile = firstOpenFile(ask, setting.diffOpen);
     this.#buttons = new Map(titleButtons(ask, setting.diffOpen));
     const pick = this.#pick;
     pick.title = title;
@@ -301,11 +307,10 @@ export function lookedAt(ask: Approval, cwd: string): NonNullable<AskPreview['te
 
 function rowsOf(shown: PickInput): readonly Row[] {
   const { ask } = shown;
-  const { grave, once, answers } = approvalAnswers(ask, shown);
+  const asked = approvalAnswers(ask, shown);
+  const { answers } = asked;
   const { first, more } = firstAnswers(answers);
-  // Enter must not allow anything that is out of sight.
-  const looksFirst = grave || !once || answers[0] !== once || isCut(shown);
-  const above = [...(looksFirst ? [lookRow()] : []), ...first.map(answerRow)];
+  const above = [...(looksFirst(asked, shown) ? [lookRow()] : []), ...first.map(answerRow)];
   const lines = above.length + above.filter((row) => row.detail !== undefined).length;
   const details = [ask.detail, ...(ask.beside ?? [])].flatMap((detail) => detailRows(shown, detail, lines));
   const title = isTitleCut(ask) ? textRows(ask.title.trim(), '') : [];
@@ -317,6 +322,22 @@ function rowsOf(shown: PickInput): readonly Row[] {
     ...details,
     ...wordRows(answers, ask),
   ];
+}
+
+/** True where the focus is on the row that only shows what is asked: Enter must not allow anything that is out of sight. */
+function looksFirst({ grave, once, answers }: ApprovalAnswers, shown: Pick<PickInput, 'ask' | 'openFile'>): boolean {
+  return grave || !once || answers[0] !== once || isCut(shown);
+}
+
+/** The answers as a card shows them, which prefers none that the pick does not prefer. */
+export function cardAnswers(ask: Approval, setting: AnswerSetting, diffOpen: boolean): ApprovalAnswers {
+  const asked = approvalAnswers(ask, setting);
+  return { ...asked, grave: looksFirst(asked, { ask, openFile: firstOpenFile(ask, diffOpen) }) };
+}
+
+/** The file whose diff opens with the pick. */
+function firstOpenFile({ detail }: Approval, diffOpen: boolean): string | undefined {
+  return diffOpen && detail.type === 'edit' ? detail.diffs[0]?.path : undefined;
 }
 
 function lookRow(): Row {
@@ -404,7 +425,7 @@ function isTitleCut(ask: Approval): boolean {
 }
 
 /** True when the ask is longer than the pick and the diff beside it show. */
-function isCut({ ask, openFile }: PickInput): boolean {
+function isCut({ ask, openFile }: Pick<PickInput, 'ask' | 'openFile'>): boolean {
   const isLong = (text: string) => commandRows(text, MOST_LINES).more > 0;
   if (isTitleCut(ask)) return true;
   return [ask.detail, ...(ask.beside ?? [])].some((detail) => {

@@ -10,11 +10,11 @@ import {
   isOneDiff,
 } from '../../session/approvalAnswers.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { Approval, Ask, AskId, AskRef, SessionId } from '../../session/model.ts';
+import type { Approval, Ask, AskId, AskRef, Session, SessionId } from '../../session/model.ts';
 import type { ApprovalRule } from '../../session/policy.ts';
 import type { StoreChange } from '../../session/store.ts';
 import type { InputsShown, QuickInputs } from '../quickInputs.ts';
-import { ApprovalPick, pickHeading } from './approvalPick.ts';
+import { ApprovalPick, cardAnswers, pickHeading } from './approvalPick.ts';
 import type { AskPick, AskPreview, PickOutcome } from './askPick.ts';
 import { ClickGuard, FocusReturn, KeyGuard } from './keyboard.ts';
 import { QuestionPick, type QuestionProgress } from './questionPick.ts';
@@ -101,6 +101,11 @@ export class Approvals implements Disposable {
   /** The ask that the pick on the screen shows. */
   get asking(): AskRef | undefined {
     return this.#view?.place;
+  }
+
+  /** The answers to an approval as its card shows them. */
+  onCard(session: Session, ask: Approval): ApprovalAnswers {
+    return cardAnswers(ask, answerSetting(session), this.#opensDiff(ask));
   }
 
   /** Shows this ask again. False when it is not open any more. */
