@@ -78,6 +78,40 @@ test(
 );
 
 test(
+  'in the middle of a turn without tool calls: what is written shows in its file at once, and what was written is undone after a reload',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    const review = new ReviewPage(window);
+    await review.keepAll();
+    await window.closeEditors();
+    const lines = numbered('row', 20);
+    write('during.txt', text(lines));
+    write('later.txt', 'before\n');
+    disk.act = () => {
+      write('during.txt', text(lines.with(4, 'agent five')));
+      return new Promise(() => {});
+    };
+    await window.openChat();
+    await chat.say('work on and on');
+    await review.show();
+    await review.row('during.txt').getByText('+1 −1').waitFor();
+    await window.pictures('review/kind-during');
+    await window.openFile('during.txt');
+    await review.lenses(1);
+    write('later.txt', 'agent\n');
+    await window.reload();
+    await review.show();
+    await review.row('during.txt').waitFor();
+    await review.row('later.txt').getByText('+1 −1').waitFor();
+    await window.pictures('review/kind-during-reloaded');
+    await window.command('Parley: Undo All Changes');
+    await window.page.getByRole('button', { name: 'Undo all' }).last().click();
+    await review.isEmpty();
+    assert.deepEqual([read('during.txt'), read('later.txt')], [text(lines), 'before\n']);
+  }),
+);
+
+test(
   'two folders in one window: a change in the other one is listed under its folder, decided about in its file, and undone',
   inWindow(async ({ window }) => {
     const { chat, page } = window;

@@ -19,6 +19,9 @@ export const BASE_SCHEME = 'parley-review-base';
 const VIEW = 'parley.changes';
 /** Files whose diffs a preview opens. */
 const MOST_PREVIEWED = 100;
+/** Milliseconds for which the disk rests before its changes are told of, and after which they are in any case. The editor tells of bursts in parts. */
+const DISK_RESTS = 300;
+const LONGEST_UNREST = 1500;
 
 export interface Restored {
   readonly sessionId: SessionId;
@@ -50,6 +53,7 @@ export class ChangesReview implements Disposable {
     const failed = (error: unknown) => log.error('A file could not be marked as reviewed', error);
     this.#life.own(this.#view.onDidChangeCheckboxState(({ items }) => void this.#mark(items).catch(failed)));
     this.#life.own(sets.onChange(() => this.#update()));
+    this.#life.own(watchDisk(sets));
     this.#life.own(host.onSessions(() => this.#update()));
     this.#update();
   }
@@ -314,6 +318,29 @@ export class ChangesReview implements Disposable {
     const burst = set?.burst ? vscode.l10n.t('{0} files changed at once and are not listed.', set.burst) : '';
     return [burst, set?.partial ? partlyWatched() : ''].filter(Boolean).join(' ');
   }
+}
+
+/** Tells of changes on the disk, several together. The editor watches the folders of its workspace anyway. */
+function watchDisk(sets: ChangeSets): Disposable {
+  const life = new Lifetime();
+  const changed = new Set<string>();
+  let telling: NodeJS.Timeout | undefined;
+  let latest = 0;
+  const tell = () => {
+    sets.changedOnDisk([...changed]);
+    changed.clear();
+  };
+  const noted = ({ scheme, fsPath }: vscode.Uri) => {
+    if (scheme !== 'file') return;
+    if (changed.size === 0) latest = performance.now() + LONGEST_UNREST;
+    changed.add(fsPath);
+    clearTimeout(telling);
+    telling = setTimeout(tell, Math.max(0, Math.min(DISK_RESTS, latest - performance.now())));
+  };
+  const watcher = life.own(vscode.workspace.createFileSystemWatcher('**/*'));
+  for (const event of [watcher.onDidCreate, watcher.onDidChange, watcher.onDidDelete]) life.own(event(noted));
+  life.onEnd(() => clearTimeout(telling));
+  return life;
 }
 
 function partlyWatched(): string {

@@ -53,8 +53,10 @@ import {
   type ScanPace,
   scanFolders,
   scanOf,
+  stateIn,
   stateOf,
   usualLimits,
+  watchedAmong,
 } from './scan.ts';
 import {
   ALIVE_EVERY,
@@ -158,7 +160,9 @@ export interface RestorePreview {
  * Who made a change of a file (absolute path, its content after it, and when it was made, in milliseconds since the epoch): the call that is the only
  * explanation, 'other' for another session or the user, undefined for the agent in an unknown way.
  */
-export type Explain = (file: string, after: ContentKey, at?: number) => { readonly callId: CallId } | 'other' | undefined;
+export type Explain = (file: string, after: ContentKey, at?: number) => Explained;
+/** `later`: more will be known of it at the next scan. */
+export type Explained = { readonly callId: CallId } | 'other' | 'later' | undefined;
 
 /** Dependencies of a change set. */
 export interface ReviewDeps {
@@ -175,6 +179,8 @@ const ALIVE_SLACK = 5000;
 /** Prompts that can be gone back to. */
 const MOST_CHECKPOINTS = 100;
 const WRITES_AT_ONCE = 8;
+/** Files that are looked at without a scan of all. */
+const MOST_LOOKED_AT = 200;
 /** Comparisons that are kept: of the files on the screen, and of the latest prompts' changes of them. */
 const MOST_COMPARED = 8;
 /** Files for which one message explains why they were not undone. */
@@ -402,7 +408,10 @@ export class ChangeSet {
         this.#state,
         differing.map((name) => [name, files.get(name)?.content ?? null]),
       );
-    if (changed.length + folders.length === 0) return isOver || isResumed ? this.#changed() : undefined;
+    const known = this.#state;
+    this.#explainLate(explain);
+    const isNews = isOver || isResumed || this.#state !== known;
+    if (changed.length + folders.length === 0) return isNews ? this.#changed() : undefined;
     this.#leaveOut(changed.length > this.#deps.limits.burst ? changed : [], folders);
     if (changed.length <= this.#deps.limits.burst) {
       for (const name of changed) {
@@ -412,6 +421,56 @@ export class ChangeSet {
       await this.#findMoves();
     }
     await this.#changed();
+  }
+
+  /**
+   * Looks at these files alone, which have changed on the disk while a turn runs; absolute paths. False where they are so many that a scan is to find
+   * them, once that rests.
+   */
+  lookAt(files: readonly string[], explain?: Explain): Promise<boolean> {
+    return this.#run(async () => {
+      // The first look after a reload is a scan.
+      if (!this.#underWay.inTurn || this.#underWay.until !== undefined) return true;
+      const names = await watchedAmong(
+        this.#scan,
+        files.flatMap((file) => nameOf(this.#folders, file) ?? []),
+      );
+      if (names.length > MOST_LOOKED_AT) return false;
+      let isNews = false;
+      for (const name of names) if (await this.#lookAt(name, explain)) isNews = true;
+      if (!isNews) return true;
+      await this.#findMoves();
+      await this.#changed();
+      return true;
+    });
+  }
+
+  /** True when the file was changed. */
+  async #lookAt(name: string, explain: Explain | undefined): Promise<boolean> {
+    const known = this.#scan.files.get(name);
+    const state = await stateIn(this.#folders, name, this.#deps.store, known);
+    const [from, to] = [known?.content ?? null, state?.content ?? null];
+    if (from === to) return false;
+    const file = fileOf(this.#folders, name);
+    const at = state ? state.at : await changedAt(path.dirname(file));
+    const who = explain?.(file, to, at);
+    if (who === 'later') return false;
+    this.#setScanned(name, state);
+    await this.#track(name, from, to, () => who, known?.mode);
+    return true;
+  }
+
+  /** A call that was not known when its change was found may be by now. */
+  #explainLate(explain: Explain | undefined): void {
+    const last = this.#state.checkpoints.at(-1);
+    if (!last || !explain || last.changes.every(({ callId }) => callId !== undefined)) return;
+    const changes = last.changes.map((change) => {
+      const at = this.#scan.files.get(change.name)?.at;
+      const who = change.callId === undefined && isOpen(change) ? explain(fileOf(this.#folders, change.name), change.after, at) : undefined;
+      return typeof who === 'object' ? { ...change, callId: who.callId } : change;
+    });
+    if (changes.some((one, at) => one !== last.changes[at]))
+      this.#state = { ...this.#state, checkpoints: this.#state.checkpoints.with(-1, { ...last, changes }) };
   }
 
   /** Those of the changed files that can be the agent's: others have changed after the window was closed. */
@@ -830,7 +889,13 @@ export class ChangeSet {
   #setScanned(name: string, state: FileState | undefined): void {
     const content = state?.content ?? null;
     if (content !== (this.#scan.files.get(name)?.content ?? null)) this.#state = withSince(this.#state, [[name, content]]);
-    if (state) this.#scan.files.set(name, { content: state.content, stamp: state.stamp, mode: state.mode });
+    if (state)
+      this.#scan.files.set(name, {
+        content: state.content,
+        stamp: state.stamp,
+        mode: state.mode,
+        ...(state.at === undefined ? {} : { at: state.at }),
+      });
     else this.#scan.files.delete(name);
   }
 
@@ -845,14 +910,18 @@ export class ChangeSet {
   async #track(name: string, from: ContentKey, to: ContentKey, explain: Explain | undefined, mode?: number): Promise<void> {
     const file = fileOf(this.#folders, name);
     const who = explain?.(file, to, await this.#changedAt(name));
-    if (who === 'other') return this.#absorbUser(name, to);
+    if (who === 'other' || who === 'later') return this.#absorbUser(name, to);
     this.#state = withoutKnown(this.#state, name);
     if (this.#deps.undone.has(name)) this.#deps.undone.follow(name, shortText(await this.#textOf(to)));
     for (const [moved, one] of this.#state.tracked)
       if (one.from === name && to !== null) this.#state = withoutMove(this.#state, moved, name);
+    // A file that the same prompt has moved here and then deleted is gone from where it was.
+    const origin = to === null ? this.#state.tracked.get(name)?.from : undefined;
+    const isMovedNow = this.#state.checkpoints.at(-1)?.changes.some((one) => one.name === name && one.from === origin);
+    if (origin !== undefined && isMovedNow) this.#state = withoutMove(this.#state, name, origin);
     const found = this.#state.tracked.get(name);
     const base = found ? found.before : from;
-    const origin = found?.from === undefined ? {} : { from: found.from };
+    const moved = found?.from === undefined ? {} : { from: found.from };
     const modeNow = this.#scan.files.get(name)?.mode;
     const modeBefore = (known: number | undefined) => ((known ?? mode) === modeNow ? undefined : (known ?? mode));
     if (base === to && found?.from === undefined) this.#state = withoutTracked(this.#state, name, 'undone', to);
@@ -862,7 +931,7 @@ export class ChangeSet {
         after: to,
         written: await this.#writtenBy(found, to),
         mode: modeBefore(found?.mode),
-        ...origin,
+        ...moved,
       });
     const earlier = this.#state.checkpoints.at(-1)?.changes.find((one) => isOpen(one, name));
     const change = { before: earlier ? earlier.before : from, after: to, ...(earlier?.from === undefined ? {} : { from: earlier.from }) };

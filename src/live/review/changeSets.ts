@@ -19,6 +19,8 @@ const LOOK_AFTER = 300;
 /** Milliseconds that a prompt waits for the first look at its folder, and after that for the mere list of its files. */
 const LONGEST_LOOK = 10_000;
 const LONGEST_LIST = 20_000;
+/** Milliseconds for which the disk rests before a scan finds what was very much. */
+const DISK_RESTS = 2000;
 /** Sessions whose changes can still be reviewed, and bytes that the texts before them may take. */
 const MOST_SESSIONS = 50;
 const MOST_BYTES = 1024 * 1024 * 1024;
@@ -38,7 +40,7 @@ export class ChangeSets implements Disposable {
   readonly #log: Log;
   readonly #life = new Lifetime();
   readonly #sets = new Map<SessionId, ChangeSet>();
-  readonly #looks = new Map<SessionId, NodeJS.Timeout>();
+  readonly #looks = new Map<SessionId, { readonly timer: NodeJS.Timeout; readonly after: number }>();
   /** Calls that ran since the last look, and when they ended. */
   readonly #calls = new Map<SessionId, Map<CallId, number>>();
   /** The session behind each file's current content, where several sessions share a folder, and when that was found; keys are absolute paths. */
@@ -62,7 +64,7 @@ export class ChangeSets implements Disposable {
     this.#log = log;
     this.#life.own(host.onChange((id, { event, now }) => !now.partial && this.#follow(id, event)));
     this.#life.own(host.onSessions(() => this.#sessionsChanged()));
-    this.#life.onEnd(() => this.#looks.forEach((timer) => clearTimeout(timer)));
+    this.#life.onEnd(() => this.#looks.forEach(({ timer }) => clearTimeout(timer)));
     const alive = setInterval(() => this.#sets.forEach((set) => void set.noteAlive()), ALIVE_EVERY);
     alive.unref();
     this.#life.onEnd(() => clearInterval(alive));
@@ -120,6 +122,21 @@ export class ChangeSets implements Disposable {
   /** The user has saved that file; with `text`, they have typed that and an agent is about to save it. */
   userSaved(file: string, text?: string): void {
     for (const set of this.#sets.values()) this.#report(set.userSaved(file, text));
+  }
+
+  /**
+   * These files were written, made or removed on the disk. While an agent works, what it changes is found soon: by a look at these files alone, or, where
+   * they are very many, by a scan once that rests. Absolute paths.
+   */
+  changedOnDisk(files: readonly string[]): void {
+    for (const [id, set] of this.#sets) if (set.inTurn) this.#report(this.#lookAt(id, set, files));
+  }
+
+  async #lookAt(id: SessionId, set: ChangeSet, files: readonly string[]): Promise<void> {
+    const waiting = this.#looks.get(id);
+    // A scan that is about to come finds all, and one that waits for the end of a burst takes that as one.
+    if (waiting?.after === LOOK_AFTER) return;
+    if (waiting || !(await set.lookAt(files, this.#explainer(id, false, true)))) this.#lookSoon(id, set, DISK_RESTS);
   }
 
   /** Scans now, before another write. */
@@ -243,15 +260,18 @@ export class ChangeSets implements Disposable {
     this.#calls.set(id, calls.set(callId, end));
   }
 
-  #lookSoon(id: SessionId, set: ChangeSet): void {
-    if (this.#looks.has(id)) return;
+  /** After the end of a call, or once the disk rests, which further changes put off. */
+  #lookSoon(id: SessionId, set: ChangeSet, after = LOOK_AFTER): void {
+    const waiting = this.#looks.get(id);
+    if (waiting?.after === LOOK_AFTER) return;
+    clearTimeout(waiting?.timer);
     const timer = setTimeout(() => {
       this.#looks.delete(id);
       // The last call of a background agent may have ended.
       if (this.#isBusy(id)) this.#report(set.look(this.#explainer(id)));
       else this.#lookLast(id, set);
-    }, LOOK_AFTER);
-    this.#looks.set(id, timer);
+    }, after);
+    this.#looks.set(id, { timer, after });
   }
 
   #lookLast(id: SessionId, set: ChangeSet): void {
@@ -260,9 +280,9 @@ export class ChangeSets implements Disposable {
 
   /**
    * Attributes a change by the calls that ran since the last scan and by the work of other sessions in the folder. `isScan`: the folder is scanned
-   * with it, so that calls that have ended explain nothing after it.
+   * with it, so that calls that have ended explain nothing after it. `isEarly`: a scan follows, and knows more.
    */
-  #explainer(id: SessionId, isScan = true): Explain {
+  #explainer(id: SessionId, isScan = true, isEarly = false): Explain {
     const recent = this.#recentCalls(id);
     const others = [...this.#sets].filter(([other, set]) => other !== id && set.inTurn).map(([other]) => this.#recentCalls(other));
     const left = recent.calls.filter((call) => !isSettled(call));
@@ -273,6 +293,8 @@ export class ChangeSets implements Disposable {
       if (claim && claim.id !== id && claim.content === content && claim.at >= begun) return 'other';
       const mine = explaining(recent, file, at);
       const theirs = others.flatMap((one) => explaining(one, file, at) ?? []);
+      // The other session may tell of its call only after it.
+      if (isEarly && !mine?.named && others.length > 0) return 'later';
       if (!mine?.named && theirs.some(({ named }) => named || !mine)) return 'other';
       this.#claims.set(file, { id, content, at: performance.now() });
       return mine?.callId === undefined ? undefined : { callId: mine.callId };

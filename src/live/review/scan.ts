@@ -3,9 +3,9 @@ import { lstat, open, readdir, readlink, realpath, stat } from 'node:fs/promises
 import path from 'node:path';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
 import { isMissing, messageOf } from '../../base/log.ts';
-import { pathBelow } from '../../protocols/paths.ts';
+import { pathBelow, realPathNow } from '../../protocols/paths.ts';
 import { type ContentStore, isKept, linkContent, movedKey, unkeptFor } from './contentStore.ts';
-import { type Folders, fileOf, prefixOf } from './folders.ts';
+import { type Folders, fileOf, placeOf, prefixOf } from './folders.ts';
 
 export interface FileState {
   readonly content: string;
@@ -213,6 +213,23 @@ interface StateNow extends FileState {
   readonly trouble?: string;
 }
 
+/** The same of a file of a folder, with when it changed; undefined too where a folder on the way is a link, which a scan does not follow. */
+export async function stateIn(
+  folders: Folders,
+  name: string,
+  store: ContentStore,
+  known: FileState | undefined,
+): Promise<FileState | undefined> {
+  const { root, below } = placeOf(folders, name);
+  const file = path.join(root, below);
+  if (realPathNow(path.dirname(file)) !== path.join(realPathNow(root), path.dirname(below))) return undefined;
+  const found = await statsOf(file);
+  const state = found && (await stateOfListed({ name, file, found }, store, known, usualLimits.fileBytes));
+  return (
+    state && { content: state.content, stamp: state.stamp, mode: state.mode, ...(found === 'unreadable' ? {} : { at: found.ctimeMs }) }
+  );
+}
+
 /** undefined when there is no regular file and no link of that name. Never rejects. */
 export async function stateOf(
   file: string,
@@ -278,6 +295,48 @@ async function statsOf(file: string): Promise<Listed['found'] | undefined> {
     // The file exists and cannot be read.
     return isMissing(error) ? undefined : 'unreadable';
   }
+}
+
+/**
+ * Those of the names that a scan like this one would find by now, or has found; of a folder that is gone, what was in it. New files are judged by the
+ * ignore rules of when the turn began and by the present ones, as in a scan.
+ */
+export async function watchedAmong(scan: Scan, names: readonly string[]): Promise<readonly string[]> {
+  const chosen = new Set<string>();
+  const rulesNow = new Map<string, Promise<IgnoreRules | undefined>>();
+  const now = (folder: string) => {
+    const rules = rulesNow.get(folder) ?? rulesIn(folder);
+    rulesNow.set(folder, rules);
+    return rules;
+  };
+  const folders = foldersOfFiles(scan.files);
+  for (const name of names) {
+    if (scan.files.has(name) || (await isFound(scan, name, now))) chosen.add(name);
+    if (folders.has(name)) for (const one of scan.files.keys()) if (one.startsWith(`${name}/`)) chosen.add(one);
+  }
+  return [...chosen];
+}
+
+async function isFound({ folders, ends, rules }: Scan, name: string, rulesNow: (folder: string) => Promise<IgnoreRules | undefined>) {
+  const root = [folders.root, ...folders.others].find(
+    (one) => name.startsWith(prefixOf(folders, one)) && (one !== folders.root || !path.isAbsolute(name)),
+  );
+  if (root === undefined || ends.has(root)) return false;
+  const below = name.slice(prefixOf(folders, root).length);
+  const parts = below.split('/');
+  if (parts.some((part) => RECORDS.has(part) || PACKAGES.has(part))) return false;
+  const outer: { readonly below: string; readonly rules: IgnoreRules }[] = [];
+  const earlier: { readonly below: string; readonly rules: IgnoreRules }[] = [];
+  for (let at = 0; at < parts.length; at += 1) {
+    const folder = parts.slice(0, at).join('/');
+    const place = path.join(root, folder);
+    const [present, before] = [await rulesNow(place), rules?.get(place)];
+    if (present) outer.push({ below: folder, rules: present });
+    if (before) earlier.push({ below: folder, rules: before });
+    const [one, isFolder] = [parts.slice(0, at + 1).join('/'), at < parts.length - 1];
+    if (isIgnored(outer, one, isFolder) || isIgnored(earlier, one, isFolder)) return false;
+  }
+  return true;
 }
 
 /** When the file, or the entries of a folder, last changed. */

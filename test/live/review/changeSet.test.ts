@@ -1934,3 +1934,118 @@ test(
     }
   }),
 );
+
+test(
+  'files that are looked at by themselves in the middle of a turn are listed as by a scan: new, changed, gone, moved; not what is ignored or behind a link',
+  inScene(async (scene) => {
+    scene.write({
+      '.gitignore': 'out/\n',
+      'sub/.gitignore': '*.tmp\n',
+      a: numbered(9),
+      gone: 'gone\n',
+      'dir/b': 'b\n',
+      'dir/c': numbered(20),
+      'out/x': 'x\n',
+    });
+    symlinkSync('sub', scene.path('link'));
+    await scene.changes.startTurn('t');
+    scene.write({
+      a: numbered(9, (at) => (at === 4 ? 'agent' : undefined)),
+      'new/d': 'd\n',
+      'out/x': 'y\n',
+      'out/y': 'y\n',
+      'sub/e.tmp': 'e\n',
+    });
+    scene.write({
+      'sub/.gitignore': '*.tmp\nlater\n',
+      'sub/later': 'later\n',
+      'node_modules/p': 'p\n',
+      '.git/x': 'x\n',
+      'sub/f': 'f\n',
+      away: numbered(20),
+    });
+    rmSync(scene.path('gone'));
+    rmSync(scene.path('dir'), { recursive: true });
+    const told = [
+      'a',
+      'gone',
+      'dir',
+      'new',
+      'new/d',
+      'out/x',
+      'out/y',
+      'sub/e.tmp',
+      'sub/later',
+      'node_modules/p',
+      '.git/x',
+      'sub/f',
+      'link/f',
+      'away',
+    ];
+    assert.equal(await scene.changes.lookAt([...told.map((name) => scene.path(name)), path.join(scene.state, 'elsewhere')]), true);
+    const found = ['changed a', 'changed away', 'deleted dir/b', 'deleted gone', 'created new/d', 'created sub/f'];
+    assert.deepEqual(scene.names, found);
+    assert.equal(scene.changes.files.find(({ name }) => name === 'away')?.from, 'dir/c');
+    await scene.changes.look(undefined, true);
+    assert.deepEqual(scene.names, [...found, 'changed sub/.gitignore'].toSorted(byName));
+    assert.equal(await scene.changes.lookAt([scene.path('a')]), true);
+    scene.write({ a: 'after the turn\n' });
+    await scene.changes.lookAt([scene.path('a')]);
+    await scene.changes.settleAll('undo').catch(() => {});
+    assert.equal(existsSync(scene.path('gone')), true);
+  }),
+);
+
+const byName = (one: string, other: string): number => ((one.split(' ')[1] ?? '') < (other.split(' ')[1] ?? '') ? -1 : 1);
+
+test(
+  'of very many files none is looked at by itself, and one written again and again counts from before the first time',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\n' });
+    await scene.changes.startTurn('t');
+    const many = Array.from({ length: 300 }, (_, at) => `many/${at}`);
+    scene.write(Object.fromEntries(many.map((name) => [name, name])));
+    assert.equal(await scene.changes.lookAt(many.map((name) => scene.path(name))), false);
+    assert.deepEqual(scene.names, []);
+    for (const text of ['two\n', '', 'three\n']) {
+      scene.write({ a: text });
+      await scene.changes.lookAt([scene.path('a')]);
+    }
+    assert.deepEqual(review(scene, 't'), ['a changed open +1 -1']);
+    scene.write({ a: 'one\n' });
+    await scene.changes.lookAt([scene.path('a')]);
+    assert.deepEqual(scene.names, []);
+  }),
+);
+
+test(
+  'whatever is looked at by itself on the way, a turn lists the same in the end, and undoes it',
+  inScene(async (scene) => {
+    const random = randomFrom(17);
+    const names = ['a', 'b', 'c', 'dir/d', 'dir/e'];
+    for (let round = 0; round < 60; round += 1) {
+      const act = () => {
+        for (const name of names.filter(() => random(2) === 0)) {
+          rmSync(scene.path(name), { force: true });
+          if (random(3) > 0)
+            scene.write({ [name]: numbered(1 + random(6), (at) => (random(2) === 0 ? `${name} ${round} ${at}` : undefined)) });
+        }
+      };
+      const all = () => names.map((name) => (existsSync(scene.path(name)) ? scene.read(name) : undefined));
+      act();
+      const before = all();
+      await scene.changes.startTurn(`t${round}`);
+      for (let step = 0; step < 3; step += 1) {
+        act();
+        await scene.changes.lookAt(names.filter(() => random(2) === 0).map((name) => scene.path(name)));
+      }
+      await scene.changes.look(undefined, true);
+      const after = all();
+      const changed = names.filter((_, at) => before[at] !== after[at]);
+      const from = scene.changes.files.flatMap((file) => file.from ?? []);
+      assert.deepEqual([...new Set([...scene.changes.files.map(({ name }) => name), ...from])].sort(), changed, `round ${round}`);
+      await scene.changes.settleAll('undo');
+      assert.deepEqual([all(), scene.names], [before, []], `round ${round}`);
+    }
+  }),
+);

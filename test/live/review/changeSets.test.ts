@@ -316,3 +316,58 @@ test(
     assert.deepEqual([readFileSync(fakeHost.path('old'), 'utf8'), existsSync(fakeHost.path('made'))], ['old\n', false]);
   }),
 );
+
+test(
+  'what changes on the disk in the middle of a turn is listed before any call ends, and belongs to the call that is known later',
+  withFakeHost(['a'], async (fakeHost) => {
+    await fakeHost.start('a');
+    fakeHost.write('early', 'a e\n');
+    fakeHost.sets.changedOnDisk([fakeHost.path('early')]);
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 1);
+    assert.deepEqual(fakeHost.rows('a'), ['early open -']);
+    fakeHost.edit('a', 'early', 'e');
+    await fakeHost.until(() => fakeHost.rows('a')?.[0] === 'early open e');
+    fakeHost.call('a', 'run', { kind: 'execute' });
+    fakeHost.write('by run', '1');
+    fakeHost.sets.changedOnDisk([fakeHost.path('by run')]);
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 2);
+    assert.deepEqual(fakeHost.rows('a'), ['by run open run', 'early open e']);
+  }),
+);
+
+test(
+  'two sessions at work in one folder: a change that no call explains yet waits for the call, and is its session’s',
+  withFakeHost(['a', 'b'], async (fakeHost) => {
+    await fakeHost.start('a');
+    await fakeHost.start('b');
+    fakeHost.write('of b', 'b e\n');
+    fakeHost.call('a', 'run', { kind: 'execute' });
+    fakeHost.write('by run', '1');
+    fakeHost.sets.changedOnDisk(['of b', 'by run'].map((name) => fakeHost.path(name)));
+    fakeHost.done('a', 'run');
+    fakeHost.edit('b', 'of b', 'e');
+    fakeHost.end('b');
+    await fakeHost.until(() => fakeHost.rows('b')?.length === 1);
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 1);
+    assert.deepEqual([fakeHost.rows('a'), fakeHost.rows('b')], [['by run open run'], ['of b open e']]);
+  }),
+);
+
+test(
+  'a burst that the editor tells of in parts is one: small parts that follow a large one wait for the scan, too',
+  withFakeHost(['a'], async (fakeHost) => {
+    await fakeHost.start('a');
+    const names = Array.from({ length: 2100 }, (_, at) => `file ${at}`);
+    for (const name of names) fakeHost.write(name, name);
+    const files = names.map((name) => fakeHost.path(name));
+    fakeHost.sets.changedOnDisk(files.slice(0, 500));
+    await fakeHost.sets.of('a')?.corrections();
+    fakeHost.sets.changedOnDisk(files.slice(500, 600));
+    await fakeHost.sets.of('a')?.corrections();
+    fakeHost.end('a');
+    const turn = () => fakeHost.get('a')?.store.now.turns[0];
+    await fakeHost.until(() => turn()?.unlisted !== undefined);
+    assert.deepEqual([turn()?.unlisted?.files, turn()?.files], [2100, []]);
+  }),
+);
