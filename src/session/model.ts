@@ -138,6 +138,8 @@ export interface TurnFile {
   readonly whyUnkept?: string;
   /** Where it leads before and after, where it is a symbolic link then. */
   readonly links?: { readonly before?: string; readonly after?: string };
+  /** Who may read, write and run it before and now, where that has changed: `rw-r--r--`. */
+  readonly permissions?: { readonly before: string; readonly after: string };
   /** How many of its hunks the file has now, once some were decided by themselves. */
   readonly hunks?: { readonly kept: number; readonly all: number };
   /** `unkept`: too large to be taken back. `reported`: only the agent tells of it, because nothing watches the place of the file. */

@@ -75,3 +75,8 @@ export function linkWords({ before, after }: { readonly before?: string | undefi
   const words = (sign: string, target: string | undefined) => (target === undefined ? [] : [`${sign} → ${visibleText(oneLine(target))}`]);
   return [...words('+', after), ...words('−', before)].join(' ');
 }
+
+/** Who may read, write and run a file, before and now. */
+export function permissionWords({ before, after }: { readonly before: string; readonly after: string }): string {
+  return visibleText(`${before} → ${after}`);
+}

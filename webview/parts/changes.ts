@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Turn, TurnFile } from '../../src/session/model.ts';
 import { callsOf, callTitle, changedFiles, diffsOf, relativePath, turnFiles } from '../../src/session/select.ts';
-import { linkWords, shortened, visibleText } from '../../src/session/visible.ts';
+import { linkWords, permissionWords, shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { commandTitle, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
@@ -68,6 +68,8 @@ function isPureMove({ from, added, removed }: TurnFile): boolean {
 function countsView(view: View, turn: Turn, file: TurnFile): TemplateResult | typeof nothing {
   const { path, review, added, removed } = file;
   if (review === 'undone' || isPureMove(file)) return nothing;
+  if (file.permissions && added === 0 && removed === 0)
+    return html`<span class="faint" dir="ltr">${permissionWords(file.permissions)}</span>`;
   if (added !== undefined && removed !== undefined) return lineCounts(added, removed);
   if (review === 'reported') return counts(reportedDiffs(view, turn, path));
   if (file.whyUnkept !== undefined) return html`<span class="faint">${t('Not kept for review: {0}', visibleText(file.whyUnkept))}</span>`;

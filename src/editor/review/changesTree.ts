@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { ChangeSet, UnreviewedFile } from '../../live/review/changeSet.ts';
 import type { Session, TurnFile, TurnId } from '../../session/model.ts';
 import { rowName, titleOf } from '../../session/select.ts';
-import { linkWords } from '../../session/visible.ts';
+import { linkWords, permissionWords } from '../../session/visible.ts';
 
 export interface FileRow {
   readonly kind: 'file';
@@ -116,7 +116,15 @@ function fileItem({ file, change, turnId }: FileRow): vscode.TreeItem {
   const refused = file.whyUnkept === undefined ? undefined : vscode.l10n.t('Not kept for review: {0}', file.whyUnkept);
   const links = file.links && linkWords(file.links);
   const why = isUncounted ? (refused ?? links ?? (file.unkept ? '' : vscode.l10n.t('binary, large or not UTF-8'))) : '';
-  const facts = [inLabel ? '' : folder, lines, kinds[file.kind], file.unkept ? vscode.l10n.t('cannot be undone') : '', why].filter(Boolean);
+  const permissions = file.permissions && permissionWords(file.permissions);
+  const facts = [
+    inLabel ? '' : folder,
+    lines,
+    permissions,
+    kinds[file.kind],
+    file.unkept ? vscode.l10n.t('cannot be undone') : '',
+    why,
+  ].filter(Boolean);
   item.description = facts.join(' · ');
   item.contextValue = file.unkept ? 'unkeptFile' : 'changedFile';
   item.accessibilityInformation = { label: [file.from === undefined ? file.name : `${file.from} → ${file.name}`, ...facts].join(', ') };

@@ -1,18 +1,12 @@
 import * as vscode from 'vscode';
 import type { Disposable } from '../../base/lifetime.ts';
-import type { TurnFile } from '../../session/model.ts';
-import { linkWords, visibleText } from '../../session/visible.ts';
+import { visibleText } from '../../session/visible.ts';
 
 export const REVIEW_SCHEME = 'parley-review';
 
 /** The title of a tab: characters that mislead are written out. */
 export function tabTitle(title: string): string {
   return visibleText(title);
-}
-
-/** Where a symbolic link leads and led. */
-export function linkTitle(links: NonNullable<TurnFile['links']>): string {
-  return linkWords(links);
 }
 
 export function noChangeHere(): void {

@@ -11,8 +11,8 @@ import { mergedInto } from '../../session/merge.ts';
 import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { isSavedForAgent, onSavesTyped, presentText } from '../files.ts';
-import { linkTitle, type ReviewDocuments } from './documents.ts';
-import { LensChanges, lensTooltip } from './lenses.ts';
+import type { ReviewDocuments } from './documents.ts';
+import { changeWords, LensChanges, lensTooltip } from './lenses.ts';
 
 /** Milliseconds without typing before hunks are recomputed. */
 const TYPING_RESTS = 200;
@@ -276,6 +276,8 @@ export class FileHunks implements Disposable {
     const reviewed = await this.find(uri);
     if (!reviewed) return this.#wholeLenses(document);
     const { hunks } = reviewed;
+    const isOfMode = hunks.length === 0 && reviewed.set.files.some((one) => one.permissions && isSameFile(one.path, reviewed.file));
+    if (isOfMode) return [...this.#wholeLenses(document), ...besideLenses(document, reviewed.beside)];
     const isDrawn = hunks.length > MOST_DRAWN ? aroundScreen(document) : () => true;
     const isPlain = isPlainTab(uri);
     const decisions = hunks.flatMap((one, at) => {
@@ -295,16 +297,16 @@ export class FileHunks implements Disposable {
     return [...decisions, ...besideLenses(document, reviewed.beside)];
   }
 
-  /** The editor shows files as text that are not compared: those are decided about as a whole. */
+  /** Files that have no hunks are decided about as a whole: what is no text for us, or of which only the permissions have changed. */
   #wholeLenses({ uri }: vscode.TextDocument): vscode.CodeLens[] {
     const found = this.#sets.reviewing(uri.fsPath)?.files.find((one) => isSameFile(one.path, uri.fsPath));
     if (!found) return [];
     const lens = (title: string, command: string) => new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), lensCommand(title, command, [uri]));
     const keep = lens(vscode.l10n.t('Keep'), 'parley.keepFile');
-    const { whyUnkept: why, unkept, links } = found;
+    const { whyUnkept: why, unkept } = found;
     const refused = why === undefined ? [] : [lens(vscode.l10n.t('Not kept for review: {0}', why), '')];
     if (unkept) return [keep, lens(vscode.l10n.t('cannot be undone'), ''), ...refused];
-    const words = links ? linkTitle(links) : vscode.l10n.t('binary, large or not UTF-8');
+    const words = changeWords(found) ?? vscode.l10n.t('binary, large or not UTF-8');
     const reason = refused.length > 0 ? refused : [lens(words, '')];
     return [keep, lens(vscode.l10n.t('Undo'), 'parley.undoFile'), ...reason];
   }

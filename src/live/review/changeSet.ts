@@ -66,6 +66,8 @@ import {
   fileList,
   firstReview,
   isLost,
+  isNothing,
+  isOfMode,
   isOnlyIn,
   isOpen,
   keptBaseline,
@@ -118,6 +120,7 @@ export interface UnreviewedFile {
   readonly whyUnkept?: string | undefined;
   /** Where it leads, where a side is a symbolic link. */
   readonly links?: TurnFile['links'];
+  readonly permissions?: TurnFile['permissions'];
 }
 /** How a change set reads and writes files. Text goes through the editor, so that unsaved text stays. */
 export interface FileEffects {
@@ -244,6 +247,7 @@ export class ChangeSet {
         whyUnkept: whyUnkept(tracked.after) ?? whyUnkept(tracked.before),
         left: tracked.left,
         ...linksOf(tracked),
+        ...permissionsOf(tracked),
         ...(tracked.from === undefined ? {} : { from: shownName(this.#folders, tracked.from) }),
       }))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -291,6 +295,7 @@ export class ChangeSet {
         ...(callId === undefined ? {} : { callId }),
         ...(from === undefined ? {} : { from: fileOf(this.#folders, from) }),
         ...linksOf(change),
+        ...permissionsOf(change),
       };
     });
     files.sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -397,7 +402,7 @@ export class ChangeSet {
     const { files, leftOut } = await this.#rescan();
     this.#underWay = { ...this.#underWay, inTurn: !last };
     const names = new Set([...before.files.keys(), ...files.keys()]);
-    const differing = [...names].filter((name) => before.files.get(name)?.content !== files.get(name)?.content);
+    const differing = [...names].filter((name) => isAnother(before.files.get(name), files.get(name)));
     const changed = await this.#untilClosed(differing);
     // What was left out is not kept over the end of a window.
     const folders = isResumed ? [] : (await this.#changedAmong(before.leftOut, leftOut)).filter((name) => !changed.includes(name));
@@ -450,7 +455,7 @@ export class ChangeSet {
     const known = this.#scan.files.get(name);
     const state = await stateIn(this.#folders, name, this.#deps.store, known);
     const [from, to] = [known?.content ?? null, state?.content ?? null];
-    if (from === to) return false;
+    if (!isAnother(known, state)) return false;
     const file = fileOf(this.#folders, name);
     const at = state ? state.at : await changedAt(path.dirname(file));
     const who = explain?.(file, to, at);
@@ -804,7 +809,7 @@ export class ChangeSet {
       const { undo } = this.#state;
       const known = await Promise.all(undo.map(async ({ name }) => [name, await this.#present(name)] as const));
       const { done, failure } = await this.#putAll(undo.map((one) => ({ ...one, target: one.present })));
-      for (const { name, present, before, written, from, modeBefore } of done) {
+      for (const { name, present, before, written, from, mode, modeBefore } of done) {
         this.#deps.undone.forget(name);
         if (before === undefined) continue;
         const tracked = new Map(this.#state.tracked).set(name, {
@@ -812,6 +817,7 @@ export class ChangeSet {
           after: present,
           written,
           mode: modeBefore,
+          modeAfter: mode,
           ...(from === undefined ? {} : { from }),
         });
         if (from !== undefined) tracked.delete(from);
@@ -922,28 +928,26 @@ export class ChangeSet {
     const found = this.#state.tracked.get(name);
     const base = found ? found.before : from;
     const moved = found?.from === undefined ? {} : { from: found.from };
-    const modeNow = this.#scan.files.get(name)?.mode;
-    const modeBefore = (known: number | undefined) => ((known ?? mode) === modeNow ? undefined : (known ?? mode));
-    if (base === to && found?.from === undefined) this.#state = withoutTracked(this.#state, name, 'undone', to);
-    else
-      this.#state = withTracked(this.#state, name, {
-        before: base,
-        after: to,
-        written: await this.#writtenBy(found, to),
-        mode: modeBefore(found?.mode),
-        ...moved,
-      });
+    const tracked = { before: base, after: to, ...this.#modes(name, base, found?.mode ?? mode), ...moved };
+    if (isNothing(tracked)) this.#state = withoutTracked(this.#state, name, 'undone', to);
+    else this.#state = withTracked(this.#state, name, { ...tracked, written: await this.#writtenBy(found, to) });
     const earlier = this.#state.checkpoints.at(-1)?.changes.find((one) => isOpen(one, name));
     const change = { before: earlier ? earlier.before : from, after: to, ...(earlier?.from === undefined ? {} : { from: earlier.from }) };
     this.#state = withChange(this.#state, {
       name,
       ...change,
-      mode: modeBefore(earlier?.mode),
+      ...this.#modes(name, change.before, earlier?.mode ?? mode),
       // Back to what it was before all prompts, it is not under review any more.
       review: this.#state.tracked.has(name) ? firstReview(change) : 'undone',
       ...(await this.#counts(file, change.before, to)),
       ...(who ? { callId: who.callId } : {}),
     });
+  }
+
+  /** `mode` and the present one, where they differ. A link has none, and a file that was not there neither. */
+  #modes(name: string, before: ContentKey, mode: number | undefined): Pick<Tracked, 'mode' | 'modeAfter'> {
+    const modeAfter = this.#scan.files.get(name)?.mode;
+    return mode === modeAfter || before === null || linkTarget(before) !== undefined ? {} : { mode, modeAfter };
   }
 
   /** Of what the latest prompt has deleted and created, one file moved is one change. */
@@ -1042,7 +1046,7 @@ export class ChangeSet {
     const base = beforeText(segments);
     await this.#recount(name, present, hunksOfSegments(segments));
     // The move itself still needs review.
-    if (hunksOfSegments(segments).length === 0 && found.from === undefined) {
+    if (hunksOfSegments(segments).length === 0 && found.from === undefined && !isOfMode(found)) {
       this.#state = withoutTracked(this.#state, name, 'by content', after);
       return;
     }
@@ -1255,7 +1259,7 @@ export class ChangeSet {
     const was = await this.#present(now);
     const present = await this.#takeBack(now, change);
     // Nothing of it is left.
-    if (present === was && change.from === undefined) throw new Error(changedByOthers(name));
+    if (present === was && change.from === undefined && change.mode === undefined) throw new Error(changedByOthers(name));
     this.#state = withReview(this.#state, name, () => 'undone', turnId);
     const place = change.from ?? now;
     const origin = found.from === undefined || found.from === place ? {} : { from: found.from };
@@ -1266,7 +1270,8 @@ export class ChangeSet {
       ...this.#state,
       tracked: tracked.set(place, { before: found.before, after: present, written, mode: found.mode, ...origin }),
     };
-    if (present === found.before && origin.from === undefined) this.#state = withoutTracked(this.#state, place, 'by content', present);
+    const left = this.#state.tracked.get(place);
+    if (left && isNothing(left)) this.#state = withoutTracked(this.#state, place, 'by content', present);
   }
 
   async #keepIn(turnId: TurnId, change: TurnChange): Promise<void> {
@@ -1290,7 +1295,7 @@ export class ChangeSet {
     const found = this.#state.tracked.get(name);
     // A file that is there keeps what the user made of it.
     const isAgents = !found || found.before === null || found.mode !== undefined;
-    const modes = isAgents ? { mode: this.#scan.files.get(name)?.mode, modeBefore: found?.mode } : {};
+    const modes = isAgents ? { mode: this.#scan.files.get(name)?.mode ?? found?.modeAfter, modeBefore: found?.mode } : {};
     return {
       name,
       present,
@@ -1320,6 +1325,10 @@ export class ChangeSet {
   /** Takes a change out of the file as it is now, and moves it back where it was moved; the content after it comes back. */
   async #takeBack(name: string, change: Pick<Tracked, 'before' | 'after' | 'written' | 'from' | 'mode'>): Promise<ContentKey> {
     if (change.from !== undefined) return this.#moveBack(name, change.from, change);
+    if (isOfMode(change)) {
+      await this.#setMode(name, change.mode);
+      return this.#refresh(name);
+    }
     const file = fileOf(this.#folders, name);
     const present = await this.#present(name);
     const bytes = await this.#bytesOf(change.before, name);
@@ -1461,12 +1470,13 @@ export class ChangeSet {
     for (const change of changes) byName.set(change.name, [...(byName.get(change.name) ?? []), change]);
     for (const name of new Set([...changes.flatMap(({ name, from = name }) => [name, from]), ...burst])) {
       const [target, present] = [list.get(name) ?? null, await this.#present(name)];
-      if (target === present) continue;
       const ofAgent = byName.get(name)?.find((one) => one.mode !== undefined)?.mode;
+      const isModeOther = present !== null && this.#modes(name, target, ofAgent).mode !== undefined;
+      if (target === present && !isModeOther) continue;
       // A file that is there keeps what the user made of it.
       const step = { name, target, present, mode: present === null || burst.includes(name) ? modes.get(name) : ofAgent };
       const users = moved.has(name) ? step : await this.#withUsers(step, byName.get(name) ?? []);
-      if (users.target !== present) steps.push(users);
+      if (isModeOther || users.target !== present) steps.push(users);
     }
     return steps.map((step) => ({ ...step, how: howOf(step, steps) }));
   }
@@ -1575,7 +1585,8 @@ export class ChangeSet {
       const now = await this.#refresh(name);
       await this.#recountDecided(name, now);
       if (found?.from !== undefined && now === null) await this.#restoredMove(name, found.from, found.before);
-      else if (found && found.before === now && found.from === undefined) this.#state = withoutTracked(this.#state, name, 'undone', now);
+      else if (found && isNothing({ ...found, after: now, mode: this.#modes(name, found.before, found.mode).mode }))
+        this.#state = withoutTracked(this.#state, name, 'undone', now);
       else if (found) {
         const written = await this.#writtenBy(found, now);
         this.#state = withTracked(this.#state, name, { ...found, after: now, written, left: undefined });
@@ -1685,6 +1696,27 @@ function howOf({ target, present }: Omit<RestoreStep, 'how'>, all: readonly Omit
   const isMoved =
     target === null || present === null ? all.some((one) => key === movedKey((target === null ? one.target : one.present) ?? '')) : false;
   return !isMoved ? 'unknown' : target === null ? 'delete' : 'create';
+}
+
+/** True where a file differs in its content, or in who may read, write and run it. */
+function isAnother(one: FileState | undefined, other: FileState | undefined): boolean {
+  if (one?.content !== other?.content) return true;
+  return one?.mode !== undefined && other?.mode !== undefined && one.mode !== other.mode;
+}
+
+function permissionsOf({
+  before,
+  after,
+  mode,
+  modeAfter,
+}: Pick<Tracked, 'before' | 'after' | 'mode' | 'modeAfter'>): Pick<TurnFile, 'permissions'> {
+  if (before === null || after === null || mode === undefined || modeAfter === undefined) return {};
+  return { permissions: { before: lettersOf(mode), after: lettersOf(modeAfter) } };
+}
+
+/** As `ls` writes them. */
+function lettersOf(mode: number): string {
+  return Array.from('rwxrwxrwx', (letter, at) => (mode & (0o400 >> at) ? letter : '-')).join('');
 }
 
 function kindOf({ before, after }: Pick<Tracked, 'before' | 'after'>): TurnFile['change'] {

@@ -24,6 +24,7 @@ export interface Tracked {
   readonly left?: LineCounts | undefined;
   /** Who could read, write and run it before, where the agent has changed that or deleted the file. */
   readonly mode?: number | undefined;
+  readonly modeAfter?: number | undefined;
 }
 export interface LineCounts {
   readonly added: number;
@@ -44,6 +45,7 @@ export interface TurnChange {
   readonly from?: string | undefined;
   /** As of a file under review. */
   readonly mode?: number | undefined;
+  readonly modeAfter?: number | undefined;
 }
 export interface ReviewCheckpoint {
   readonly turnId: string;
@@ -105,6 +107,7 @@ const trackedFile = z.object({
   from: optional(z.string()),
   left: optional(z.object({ added: z.number(), removed: z.number() })),
   mode,
+  modeAfter: mode,
 });
 const stored = z.object({
   version: z.literal(2),
@@ -125,6 +128,7 @@ const stored = z.object({
           callId: optional(z.string()),
           from: optional(z.string()),
           mode,
+          modeAfter: mode,
         }),
       ),
       burst: z.array(z.string()),
@@ -328,7 +332,7 @@ export function withChange(state: ReviewState, change: TurnChange): ReviewState 
   const last = state.checkpoints.at(-1);
   if (!last) return state;
   const others = last.changes.filter((one) => one.name !== change.name);
-  const changes = change.before === change.after && change.from === undefined ? others : [...others, change];
+  const changes = isNothing(change) ? others : [...others, change];
   return { ...state, checkpoints: state.checkpoints.with(-1, { ...last, changes }) };
 }
 
@@ -454,6 +458,16 @@ export function isOpen(change: TurnChange, name = change.name): boolean {
 /** True while undecided. */
 export function firstReview(change: Pick<Tracked, 'before' | 'after' | 'from'>): 'open' | 'unkept' {
   return isLost(change) ? 'unkept' : 'open';
+}
+
+/** The same content, in the same place, for the same users. */
+export function isNothing({ before, after, from, mode }: Pick<Tracked, 'before' | 'after' | 'from' | 'mode'>): boolean {
+  return before === after && from === undefined && (before === null || mode === undefined);
+}
+
+/** Nothing but who may read, write and run the file has changed. */
+export function isOfMode({ before, after, from, mode }: Pick<Tracked, 'before' | 'after' | 'from' | 'mode'>): boolean {
+  return before === after && from === undefined && before !== null && mode !== undefined;
 }
 
 /** The text before the change is not there. A file that was only moved needs none. */

@@ -1799,6 +1799,54 @@ test(
 );
 
 test(
+  'a file whose permissions alone were changed is listed, kept, undone, restored and undone in one of two prompts; its text is the user’s',
+  inScene(async (scene) => {
+    // Windows has no such modes.
+    if (process.platform === 'win32') return;
+    const mode = () => (statSync(scene.path('tool')).mode & 0o777).toString(8);
+    const shown = () => scene.changes.files.map(({ name, permissions }) => [name, permissions?.before, permissions?.after]);
+    const toRun = () => chmodSync(scene.path('tool'), 0o755);
+    const listed = [['tool', 'rw-r--r--', 'rwxr-xr-x']];
+    scene.write({ tool: numbered(9), other: 'other\n' });
+    chmodSync(scene.path('tool'), 0o644);
+    await scene.turn('t1', toRun);
+    assert.deepEqual(shown(), listed);
+    const counts = { added: 0, removed: 0, permissions: { before: 'rw-r--r--', after: 'rwxr-xr-x' } };
+    const row = { path: scene.path('tool'), change: 'changed', review: 'open', ...counts };
+    assert.deepEqual(scene.changes.turnFiles('t1')?.files, [row]);
+    scene.write({ tool: `${numbered(9)}user\n` });
+    await scene.changes.userSaved(scene.path('tool'));
+    await scene.reload().load();
+    assert.deepEqual(shown(), listed);
+
+    await scene.changes.settle(scene.path('tool'), 'undo');
+    assert.deepEqual([mode(), scene.read('tool'), shown()], ['644', `${numbered(9)}user\n`, []]);
+    await scene.changes.undoRestore();
+    assert.deepEqual([mode(), shown()], ['755', listed]);
+    await scene.changes.restore('t1');
+    assert.deepEqual([mode(), scene.read('tool'), shown()], ['644', `${numbered(9)}user\n`, []]);
+    await scene.changes.undoRestore();
+    assert.deepEqual([mode(), shown()], ['755', listed]);
+
+    await scene.turn('t2', () => scene.write({ tool: `${numbered(9, (at) => (at === 3 ? 'agent' : undefined))}user\n` }));
+    await scene.changes.settleTurn('t1', 'undo');
+    assert.equal(mode(), '644');
+    assert.equal(scene.read('tool').includes('agent'), true);
+    await scene.changes.settleTurn('t2', 'undo');
+    assert.deepEqual([mode(), scene.read('tool'), shown()], ['644', `${numbered(9)}user\n`, []]);
+
+    await scene.turn('t3', toRun);
+    await scene.changes.settle(scene.path('tool'), 'keep');
+    assert.deepEqual([mode(), shown()], ['755', []]);
+    await scene.turn('t4', () => {
+      chmodSync(scene.path('tool'), 0o600);
+      toRun();
+    });
+    assert.deepEqual([shown(), scene.changes.turnFiles('t4')?.files], [[], []]);
+  }),
+);
+
+test(
   'a file that became a folder and a folder that became a file are undone at once, all and of one prompt',
   inScene(async (scene) => {
     for (const undo of [() => scene.changes.settleAll('undo'), () => scene.changes.settleTurn('t', 'undo')]) {
