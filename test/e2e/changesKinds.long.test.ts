@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { lstatSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { diskAgent, numbered, text } from './diskAgent.ts';
 import { ReviewPage } from './pages/review.ts';
@@ -33,6 +33,34 @@ test(
     await review.decide('Undo');
     await review.lenses(0);
     assert.equal(read('mixed.txt'), before.replace('six\n', 'six\nagent seven\n'));
+    await window.closeEditors();
+  }),
+);
+
+test(
+  'a script that the agent made runnable is listed with its permissions, and undone from its editor',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    const review = new ReviewPage(window);
+    const mode = () => (statSync(inFolder('run.sh')).mode & 0o777).toString(8);
+    write('run.sh', 'echo run\n');
+    chmodSync(inFolder('run.sh'), 0o644);
+    disk.act = () => chmodSync(inFolder('run.sh'), 0o755);
+    await window.openChat();
+    await chat.frame.getByText('Disk').first().waitFor();
+    await chat.exchange('let it run');
+    await chat.lastTurn.getByText('1 file changed').waitFor();
+    await chat.lastTurn.getByText('rw-r--r-- → rwxr-xr-x').waitFor();
+    await review.show();
+    await review.row('run.sh').getByText('rw-r--r-- → rwxr-xr-x').waitFor();
+    await review.row('run.sh').click();
+    await review.note('rw-r--r-- → rwxr-xr-x').first().waitFor();
+    await window.pictures('review/kind-mode');
+    await review.openFile('run.sh');
+    await review.note('rw-r--r-- → rwxr-xr-x').waitFor();
+    await review.decide('Undo');
+    await until(() => mode() === '644', 'the permissions are as before');
+    await review.isEmpty();
     await window.closeEditors();
   }),
 );
