@@ -1,8 +1,9 @@
 import { isOnOtherServer, pathBelowFolder, writtenPlatform } from '../base/fileName.ts';
 import { type GuardReason, guardReason } from '../base/guardedFiles.ts';
 import { type Reach, ReachFinder } from './commandReach.ts';
-import { codeIsGrave, type ProgramCall, RULES, type Rule } from './dangerousPrograms.ts';
-import { READERS, RUNNING_OPTIONS, RUNNING_SUBCOMMANDS, TASK_RUNNERS } from './programOptions.ts';
+import { codeIsGrave, type ProgramCall, RULES, type Rule, sshOperands } from './dangerousPrograms.ts';
+import { type CdPlace, LineFolder } from './lineFolder.ts';
+import { FOLDER_OPTION, optionName, READERS, RUNNING_OPTIONS, RUNNING_SUBCOMMANDS, TASK_RUNNERS } from './programOptions.ts';
 import { sedEffects } from './sedScript.ts';
 import { relativePath } from './select.ts';
 import { type ShellCommand, type ShellDialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
@@ -355,16 +356,13 @@ class Judge {
   /** All of what was asked. */
   readonly #text: string;
   readonly #cwd: string;
-  readonly #start: string;
   readonly #dialect: ShellDialect;
   readonly #found: Danger[];
   readonly #work: Work;
   readonly #reach: ReachFinder;
   /** Files fetched in the same line: running one runs unseen code. */
   readonly #fetched = new Set<string>();
-  /** Where paths begin: another folder than the first only where `cd` must have succeeded. */
-  #folder: string;
-  #goesTo: string | undefined;
+  readonly #folder: LineFolder;
   /** Where `cd` went whose text does not say whether it is outside. */
   #unknownFolder: { readonly word: ShellWord | undefined; readonly scope: Scope } | undefined;
   readonly #variables = new LineVariables();
@@ -374,8 +372,7 @@ class Judge {
   constructor(text: string, cwd: string, folder: string, dialect: ShellDialect, found: Danger[], work: Work, reach: ReachFinder) {
     this.#text = text;
     this.#cwd = cwd;
-    this.#start = folder;
-    this.#folder = folder;
+    this.#folder = new LineFolder(folder, text, dialect);
     this.#dialect = dialect;
     this.#found = found;
     this.#work = work;
@@ -389,7 +386,9 @@ class Judge {
     const { commands, complete } = shellCommands(text, dialect, MOST_COMMANDS);
     if (!complete) this.#add('unsure', undefined, true);
     if (dialect === 'powershell') this.#judgeExpressions(text, base);
+    const before = depth > 0 ? this.#folder.beginText() : undefined;
     for (const command of commands) this.#judgeCommand(base === undefined ? command : movedBy(command, base), base === undefined, depth);
+    if (before) this.#folder.endText(before);
   }
 
   /** Takes a part of the work that is left; where there is not enough, nothing more is judged, and the user is told. */
@@ -412,10 +411,9 @@ class Judge {
   }
 
   #judgeCommand(command: ShellCommand, placeless: boolean, depth: number): void {
-    if (command.joined && this.#goesTo !== undefined) this.#folder = this.#goesTo;
-    else if (!command.joined && !command.piped) this.#folder = this.#start;
-    this.#goesTo = undefined;
-    const scope: Scope = { placeless, depth, piped: command.piped, inputs: command.inputs };
+    this.#folder.enter(command);
+    const { piped, joined, instead, inputs } = command;
+    const scope: Scope = { placeless, depth, piped, joined, instead, inputs };
     const { redirections, words } = command;
     const fetches = redirections.length > 0 && words.some((one) => FETCHES.test(nameOf(one.text)));
     for (const { op, word } of redirections) {
@@ -484,11 +482,12 @@ class Judge {
       const inside = {
         ...scope,
         wrapped: (scope.wrapped ?? 0) + 1,
+        ...(SAME_SHELL.test(program) ? { inShell: (scope.inShell ?? 0) + 1 } : {}),
         ...(program === 'xargs' || program === 'parallel' ? { fromXargs: true } : {}),
       };
       const behind = afterOptions(args, wrapped, program);
       if (behind[0] && !PLACELESS.has(nameOf(behind[0].text)))
-        this.#judgeFolderOptions(own, /^(?:-C|-D|--chdir|--wd(?:ir)?|-workingdirectory)$/i, scope);
+        this.#judgeFolderOptions(own, (name) => /^(?:-C|-D|--chdir|--wd(?:ir)?|-workingdirectory)$/i.test(name), scope);
       this.#reach.mustName(behind[0] ?? args.at(-1), isPlaced);
       // For cmd.exe a first word in quotes is the title of the window.
       const hasTitle = program === 'start' && this.#dialect === 'cmd' && behind[0] && behind[0].plainFrom !== behind[0].from;
@@ -546,7 +545,7 @@ class Judge {
       const word = at < 0 ? (program === 'su' ? undefined : args.at(-1)) : args[at + 1];
       if (word) this.#judgeInner(word, word.text, inside);
     } else if (program === 'ssh' || /^(?:docker|podman|kubectl|nerdctl)$/.test(program)) {
-      const operands = operandsOf(args);
+      const operands = program === 'ssh' ? sshOperands(args) : operandsOf(args);
       const runs = ({ text }: ShellWord) => SHELL.test(nameOf(text)) || RULES.has(nameOf(text));
       const from = program === 'ssh' ? 1 : operands.findIndex((word, at) => at > 0 && runs(word));
       const [command] = from < 0 ? [] : operands.slice(from);
@@ -829,6 +828,8 @@ class Judge {
     const copiesOut = /^(?:docker|podman|nerdctl|kubectl|oc)$/.test(program) && operands.some(({ text }, at) => at < 2 && text === 'cp');
     if (movesInGit || copiesOut) for (const word of operands.slice(1)) if (!/^[\w.-]+:/.test(word.text)) this.#judgeWrite(word, scope);
     const skipped = WITHOUT_PATHS.has(program) && !(program === 'git' && args.some(({ text }) => GIT_WITH_PATHS.has(text)));
+    if (program === 'set' && /^-[A-Za-z]*e/.test(args[0]?.text ?? '') && isAlone(scope) && !scope.wrapped) this.#folder.endsOnFailure();
+    if (/^(?:cd|pushd|popd|chdir|set-location)$/.test(program)) this.#folder.leaves();
     if (program === 'popd') return this.#goBack(args[0], scope, this.#variables.returns());
     if (program === 'cd' || program === 'pushd' || program === 'set-location' || program === 'chdir') {
       const [folder] = operands.length > 1 ? operands.filter(({ text }) => !/^\/d$/i.test(text)) : operands;
@@ -853,31 +854,33 @@ class Judge {
       } else if (variable && values) {
         if (values.some((one) => this.#isOutside(`${one}${variable.behind}`))) this.#at('outside', folder, scope, true);
       } else if (!isPublic(folder.text) && this.#isOutside(folder.text)) this.#at('outside', folder, scope, true);
-      else if (!folder.expands && this.#folder.length < LONGEST_FOLDER)
-        this.#goesTo = isAbsolute(folder.text) ? folder.text : `${this.#folder}/${folder.text}`;
+      else if (!folder.expands && this.#folder.now.length < LONGEST_FOLDER)
+        this.#folder.goesTo(isAbsolute(folder.text) ? folder.text : `${this.#folder.now}/${folder.text}`, placeOfCd(scope));
       return;
     }
     const readsGit = program === 'git' && operands.some(({ text }) => LOOKS_ONLY.test(text));
-    if (TASK_RUNNERS.has(program) && !readsGit) this.#judgeFolderOptions(args, RUNS_IN, scope);
+    const runsIn = (name: string) => isFolderOption(program, name);
+    if (TASK_RUNNERS.has(program) && !readsGit) this.#judgeFolderOptions(args, runsIn, scope);
     const pattern = patternOf(program, args);
     for (const [at, word] of args.entries()) {
       if (word === pattern) continue;
       const value = /^--?[\w-]+=(.+)$|^\w+=(.+)$/.exec(word.text);
       const path = value?.[1] ?? value?.[2] ?? word.text;
-      const isFolderOption = /^(?:-C|--prefix|--cwd|--dir|--git-dir|--work-tree|-i|-F|--target-directory)$/.test(args[at - 1]?.text ?? '');
-      const isOutput = OUTPUT_OPTION.test(args[at - 1]?.text ?? '') || OUTPUT_OPTION.test(/^(--?[\w-]+)=/.exec(word.text)?.[1] ?? '');
+      const before = args[at - 1]?.text ?? '';
+      const isPlace = runsIn(before) || /^(?:-i|-F|--target-directory)$/.test(before);
+      const isOutput = OUTPUT_OPTION.test(before) || OUTPUT_OPTION.test(/^(--?[\w-]+)=/.exec(word.text)?.[1] ?? '');
       if (isOutput) this.#judgeWrite(word, scope, path);
-      if (skipped && !isFolderOption) continue;
+      if (skipped && !isPlace) continue;
       if (writes) this.#judgeWrite(word, scope, path);
       else this.#judgeRead(word, scope, path);
     }
   }
 
   /** Judges the folder in which an option lets a program run: it may write there, also where everybody may read. */
-  #judgeFolderOptions(args: readonly ShellWord[], option: RegExp, scope: Scope): void {
+  #judgeFolderOptions(args: readonly ShellWord[], isOption: (name: string) => boolean, scope: Scope): void {
     for (const [at, word] of args.entries()) {
       const [, name = '', behind, glued = behind] = /^(--?[\w-]+?)(?:=(.*)|(?<=^-C)(.+))?$/s.exec(word.text) ?? [];
-      if (!option.test(name)) continue;
+      if (!isOption(name)) continue;
       const folder = glued === undefined ? args[at + 1] : { ...word, text: glued };
       if (folder && !folder.expands && this.#isFirstOutside(folder.text)) this.#at('outside', word, scope, true);
     }
@@ -898,9 +901,9 @@ class Judge {
 
   /** The path as the session's folder sees it. */
   #placeOf(path: string): string {
-    return this.#folder === this.#cwd || isAbsolute(path)
+    return this.#folder.now === this.#cwd || isAbsolute(path)
       ? relativePath(path, this.#cwd)
-      : `${relativePath(this.#folder, this.#cwd)}/${path}`;
+      : `${relativePath(this.#folder.now, this.#cwd)}/${path}`;
   }
 
   #judgeWrite(word: ShellWord, scope: Scope, path = word.text): void {
@@ -973,7 +976,7 @@ class Judge {
   }
 
   #isOutside(path: string): boolean {
-    return isOutside(path, this.#cwd, this.#folder);
+    return isOutside(path, this.#cwd, this.#folder.now);
   }
 
   /** The first path outside decides: the others are not read, since a line may name thousands. */
@@ -1058,11 +1061,27 @@ interface Scope {
   readonly placeless: boolean;
   readonly depth: number;
   readonly piped: boolean;
+  readonly joined: boolean;
+  readonly instead: boolean;
   readonly inputs: readonly ShellWord[];
   /** Another program appends the last arguments. */
   readonly fromXargs?: boolean;
   /** The number of programs wrapped around it. */
   readonly wrapped?: number;
+  /** The number of these that are words of the shell itself, so that it changes the shell's folder. */
+  readonly inShell?: number;
+}
+
+/** Words before a command that the same shell runs, and whose success is that of the command. */
+const SAME_SHELL = /^(?:then|do|else|elif|if|while|until|command|builtin)$/;
+/** True for a command of the line itself that runs whatever became of the one before. */
+function isAlone({ piped, joined, instead, depth }: Scope): boolean {
+  return depth === 0 && !piped && !joined && !instead;
+}
+
+function placeOfCd(scope: Scope): CdPlace {
+  const { wrapped = 0, inShell = 0, piped, instead } = scope;
+  return { apart: wrapped > inShell, piped, instead, alone: isAlone(scope) };
 }
 
 /** Options of cmd.exe up to the one that runs the rest of the line. */
@@ -1119,8 +1138,8 @@ const FORMATS =
 const OUTPUT_OPTION = /^(?:-o|--output(?:-(?:file|dir|directory|document))?|--out(?:-?(?:dir|file))?|--target-dir|-P|--directory-prefix)$/;
 /** Commands of Git that change nothing in any repository. */
 const LOOKS_ONLY = /^(?:diff|log|show|blame|status|ls-\w+|grep|cat-file|rev-\w+|shortlog|describe|for-each-ref|version|help)$/;
-/** Options of programs that run tasks, for the folder in which they run. */
-const RUNS_IN = /^(?:-C|--prefix|--cwd|--dir|--git-dir|--work-tree|--directory|--project-dir|--working-dir)$/;
+/** Programs whose working folder lies in a container. */
+const CONTAINERS = /^(?:docker|podman|nerdctl|docker-compose|kubectl|oc)$/;
 /** Places for installed programs and temporary files, which hold no data of the user. */
 const PUBLIC =
   /^(?:\/(?:usr|opt|lib\w*|bin|sbin|sys|nix|snap|Applications|System(?!\/Volumes)|Library|opt)(?:\/|$)|\/(?:tmp|private\/tmp|var\/tmp|var\/folders)(?:\/|$)|\/proc\/(?:cpuinfo|meminfo|version|loadavg|uptime)|\/etc\/(?:os-release|lsb-release|\w+-release|timezone|hosts|localtime|resolv\.conf|shells|debian_version|issue)$|\/$|[A-Za-z]:[\\/](?:Windows|Program Files|Program Files \(x86\))(?:[\\/]|$))/i;
@@ -1128,6 +1147,12 @@ const PUBLIC =
 /** True for a place whose files may be read without a mark. */
 export function isPublic(path: string): boolean {
   return PUBLIC.test(path) && !/(?:^|[\\/])\.\.(?:[\\/]|$)/.test(path);
+}
+
+/** True for the name of an option that holds the folder in which the program runs. */
+function isFolderOption(program: string, name: string): boolean {
+  if (CONTAINERS.test(program) && /^--work-?dir$/.test(name)) return false;
+  return name === '-C' || FOLDER_OPTION.test(optionName(name));
 }
 
 function isHarmless(word: string): boolean {

@@ -381,7 +381,27 @@ of('psql mysql mysqldump pg_dump mongo mongosh redis-cli', {
   kind: 'network',
   when: (call) => some(call, /^(?:-h|--host(?:=|$)|\w+:\/\/)/) ?? false,
 });
-of('ssh mosh', { kind: 'network' }, { kind: 'network', grave: true, when: (call) => call.operands[1] ?? (call.piped || false) });
+of('mosh', { kind: 'network' }, { kind: 'network', grave: true, when: (call) => call.operands[1] ?? (call.piped || false) });
+of('ssh', { kind: 'network' }, { kind: 'network', grave: true, when: (call) => sshOperands(call.args)[1] ?? (call.piped || false) });
+/** Options of ssh, behind its switches, whose value opens nothing and runs nothing. */
+const SSH_VALUE = /^-[46AaCfGgKkMNnqsTtVvXxYy]*[bBcJlmp]$/;
+const SSH_SETTING =
+  /^(?:Port|User|HostName|AddressFamily|BatchMode|Compression|ConnectTimeout|ConnectionAttempts|IdentitiesOnly|LogLevel|NumberOfPasswordPrompts|PasswordAuthentication|PreferredAuthentications|PubkeyAuthentication|RequestTTY|ServerAlive\w+|StrictHostKeyChecking|TCPKeepAlive)[= ][\w.,:+-]+$/i;
+/** The operands of ssh: the computer first, then the command that runs there. A value of an option that is not known to be harmless counts as one. */
+export function sshOperands(args: readonly ShellWord[]): readonly ShellWord[] {
+  const operands: ShellWord[] = [];
+  let hasOptions = true;
+  for (let at = 0; at < args.length; at += 1) {
+    const word = args[at];
+    const value = args[at + 1];
+    if (!word) continue;
+    if (word.text === '--') hasOptions = false;
+    else if (!word.text.startsWith('-')) operands.push(word);
+    else if (!hasOptions || !value || value.expands) continue;
+    else if (SSH_VALUE.test(word.text) || (word.text === '-o' && SSH_SETTING.test(value.text))) at += 1;
+  }
+  return operands;
+}
 of('npm pnpm yarn bun', {
   kind: 'network',
   when: (call) =>

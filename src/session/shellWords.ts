@@ -23,6 +23,8 @@ export interface ShellCommand {
   readonly piped: boolean;
   /** Runs only after the command before it has succeeded, in the same shell. */
   readonly joined: boolean;
+  /** Runs only after the command before it has failed: what follows may run although this one did not. */
+  readonly instead: boolean;
 }
 
 /** How quotes and escapes are read. On Windows a backslash parts folders. */
@@ -60,7 +62,7 @@ interface OpenWord {
 }
 
 /** The ways in which a command ends. */
-type Stop = 'next' | 'and' | 'pipe' | 'end';
+type Stop = 'next' | 'and' | 'or' | 'pipe' | 'end';
 
 class Reader {
   readonly commands: ShellCommand[] = [];
@@ -107,7 +109,8 @@ class Reader {
     const inputs: ShellWord[] = [];
     const done = (how: Stop): Stop => {
       const isEmpty = words.length + redirections.length === 0;
-      if (!isEmpty) this.commands.push({ words, redirections, inputs, piped: before === 'pipe', joined: before === 'and' });
+      if (!isEmpty)
+        this.commands.push({ words, redirections, inputs, piped: before === 'pipe', joined: before === 'and', instead: before === 'or' });
       // A group reads what is piped into it.
       if (isEmpty && before === 'pipe' && how === 'next') return 'pipe';
       return isEmpty && how === 'and' ? 'next' : how;
@@ -122,7 +125,8 @@ class Reader {
       else if (sign === '\n') {
         this.#at += 1;
         this.#readDocuments(depth);
-        return done('next');
+        const goesOn = words.length + redirections.length === 0 && (before === 'or' || (before === 'and' && this.#dialect === 'posix'));
+        return goesOn ? before : done('next');
       } else if (sign === '#' && this.#dialect === 'posix') this.#skipLine();
       else if (this.#isGroup(sign)) {
         this.#at += 1;
@@ -145,10 +149,10 @@ class Reader {
     return this.#dialect === 'powershell' || sign === '}' || /\s/.test(this.#text.charAt(this.#at + 1));
   }
 
-  #readBar(): 'next' | 'pipe' {
+  #readBar(): 'or' | 'pipe' {
     const next = this.#text.charAt(this.#at + 1);
     this.#at += next === '|' || next === '&' ? 2 : 1;
-    return next === '|' ? 'next' : 'pipe';
+    return next === '|' ? 'or' : 'pipe';
   }
 
   #skipLine(): void {

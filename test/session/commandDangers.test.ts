@@ -569,6 +569,78 @@ test('the place that shows it is part of the command, also within the text of a 
   assert.equal(at('cat ../../secret', 'outside'), '../../secret');
 });
 
+/** Lines after which `../a` is inside, as they would end or go no further if `cd` failed. */
+const INSIDE = [
+  ...[
+    'cd src && cat ../a',
+    'cd src &&\n cat ../a',
+    'cd src && ls && cat ../a | grep x',
+    'cd a/b && cat ../../c',
+    'cd src && make && cd ..',
+  ],
+  ...['set -euo pipefail\ncd src\ncat ../a\ncat ../b', 'set -e; cd a; cd b; cat ../../c', 'cd src || exit 1; cat ../a; ls ../b'],
+  ...['test -d src && cd src || exit; cat ../a', 'cd src || exit; cd lib || exit; cat ../../x', 'bash -lc "cd src && cat ../a"'],
+  ...['if cd src && cat ../a; then ls; fi', 'for i in 1 2; do cd src && cat ../a; done', 'cd src && env A=1 cat ../a'],
+];
+/** Lines of which `../secret` is read outside if the folder is missing, or in any case. */
+const MAYBE_OUTSIDE = [
+  ...['cd src; cat ../secret', 'cd src && make; cat ../secret', 'cd src || echo no; cat ../secret', 'cd src || return; cat ../secret'],
+  // The `cd` runs elsewhere, or not at all.
+  ...[
+    'bash -c "cd src" && cat ../secret',
+    'env cd src && cat ../secret',
+    'ls | cd src && cat ../secret',
+    'ssh host cd src && cat ../secret',
+  ],
+  ...[
+    'true || cd src && cat ../secret',
+    'true ||\ncd src && cat ../secret',
+    '(true) || cd src && cat ../secret',
+    '! cd src && cat ../secret',
+  ],
+  ...['cd() { :; }; cd src && cat ../secret', 'alias cd=true; cd src && cat ../secret', 'if x; then cd src || exit; fi; cat ../secret'],
+  ...['x || cd src || exit; cat ../secret', 'cd src || exit | cat; cat ../secret', 'cd src || exit & cat ../secret'],
+  // It leads back.
+  ...['cd src && cd - && cat ../secret', 'cd src && popd && cat ../secret', 'cd src && eval "cd .." && cat ../secret'],
+  ...['cd src || exit; cd ..; cat ../secret', 'cd src || exit; cd -; cat ../secret', 'set -e\ncd src\ncd ..\ncat ../secret'],
+  ...['cd src || exit; trap "cat ../secret" EXIT; cd ..', 'set -e\ncd src\ncat ../../secret', 'cd src && nice cd lib && cat ../../secret'],
+  // The shell goes on after a failure.
+  ...['set -e\ncd src && ls\ncat ../secret', 'set -e\nx && cd src\ncat ../secret', 'set -e\nset +e\ncd src\ncat ../secret'],
+  ...['(set -e); cd src; cat ../secret', 'set -e\ncd src || true\ncat ../secret', 'bash -c "set -e"; cd src; cat ../secret'],
+];
+
+test('a path counts from the folder into which the line has certainly gone, and from its first folder where that is not certain', () => {
+  const isOutside = (command: string) => found(command).some(({ kind, grave }) => kind === 'outside' && grave);
+  for (const command of INSIDE) assert.ok(!isOutside(command), command);
+  for (const command of MAYBE_OUTSIDE) assert.ok(isOutside(command), command);
+});
+
+test('a port or a name among the options of ssh is no command', () => {
+  for (const options of ['-p 22', '-vp 22', '-l me -p 22', '-o Port=22', '-J gate', '-p22'])
+    assert.deepEqual(
+      found(`ssh ${options} host`).map(({ kind, grave }) => [kind, grave]),
+      [['network', undefined]],
+      options,
+    );
+  for (const rest of ['host ls', 'host -p 22 ls', '-p 22 host ls', '-l -l host ls', '-- -p host ls', '-P host ls'])
+    assert.ok(isGrave(found(`ssh ${rest}`)), rest);
+  for (const rest of ['-o ProxyCommand=x host', '-o "Port=22 -oProxyCommand=x" host', '-p $X host', '-L 80:a:80 host', '-F x host'])
+    assert.ok(isGrave(found(`ssh ${rest}`)), rest);
+});
+
+test('the folder in which an option lets a program run is named in any way, that of a container is not here', () => {
+  const isOutside = (command: string) => found(command).some(({ kind }) => kind === 'outside');
+  for (const command of [
+    'npm --prefix /usr i',
+    'jest --rootDir=/usr/x',
+    'docker compose --project-directory /usr/x up',
+    'gradle --project-dir /usr/x b',
+  ])
+    assert.ok(isOutside(command), command);
+  for (const command of ['docker run --workdir /app image', 'jest --rootDir src', 'kubectl exec p --workdir /app -- ls'])
+    assert.ok(!isOutside(command), command);
+});
+
 test('every command is judged in proportion to its length', () => {
   for (const piece of [
     '$( ',
