@@ -69,7 +69,11 @@ const SHORTEST_CUT = 3900;
 /** Names of members that something may carry out. */
 export const MAY_RUN =
   /command|cmd|script|shell|bash|exec|eval|program|argv|hook|run|before|after|then|finally|^(?:pre|post|next|do|on)(?:$|[_A-Z])/i;
-/** Members that take a protection away. */
+/**
+ * Members that take a protection away, so that the user looks first. Codex's `with_escalated_permissions` and `require_escalated` are not among them:
+ * it runs everything else in its sandbox without asking, so that each of its questions has one. They are shown and marked in words, and what the
+ * command does decides whether the user looks first.
+ */
 const UNPROTECTED = /(?:^| )(?:dangerously\S*|sudo|elevated|(?:disable|no|without|skip|bypass)_?(?:the_?)?sandbox\S*)$/i;
 
 /** Dangers of what a call brings besides the part that is asked about, or instead of one: its members may be carried out as well. */

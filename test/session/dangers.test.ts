@@ -340,7 +340,11 @@ test('a member that may be carried out beside an edit, or as the input of a tool
   assert.deepEqual(found({ type: 'text', text: '{ no JSON' }), []);
   const command: ApprovalDetail = { type: 'command', command: 'ls', unsure: true };
   assert.ok(isGrave(found(command, beside({ dangerouslyDisableSandbox: true }))));
-  assert.ok(!isGrave(found(command, beside({ with_escalated_permissions: true }))));
+  for (const escalated of [{ with_escalated_permissions: true }, { sandbox_permissions: 'require_escalated' }]) {
+    const all = found(command, beside(escalated));
+    assert.deepEqual(all, [{ kind: 'unsure' }], 'marked, and the focus stays where the command alone would have it');
+    assert.ok(isGrave(found({ ...command, command: 'rm -rf src' }, beside(escalated))));
+  }
 });
 
 test('a change whose text is not known still names what it changes', () => {
