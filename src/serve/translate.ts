@@ -228,7 +228,7 @@ class ActionBuilder {
       case 'cancelled':
         // The end of the turn cancels it.
         if (call.status === 'cancelled' && turn.status !== 'running') return this.past(turnId, call);
-        this.#ready(turnId, call, { confirmationTitle: call.title || call.name });
+        this.#ready(turnId, call, { confirmationTitle: call.title || call.name, _meta: toMeta({ kind: call.kind, ...askedInput(call) }) });
         return this.#append({
           type: 'chat/toolCallConfirmed',
           turnId,
@@ -239,7 +239,7 @@ class ActionBuilder {
       case 'done':
       case 'ended':
       case 'failed':
-        if (known.status !== 'running') this.#running(turnId, call, known);
+        if (known.status !== 'running' || known.intention !== this.#intention(call, call.status)) this.#running(turnId, call, known);
         return this.#append({ type: 'chat/toolCallComplete', turnId, toolCallId, result: this.#result(call) });
     }
   }
@@ -252,7 +252,8 @@ class ActionBuilder {
     if (known.status !== 'streaming' && JSON.stringify(known.invocationMessage) === JSON.stringify(invocationMessage)) return;
     const ready = { type: 'chat/toolCallReady', turnId, toolCallId: call.id } as const;
     const input = known.status === 'streaming' || known.toolInput === undefined ? {} : { toolInput: known.toolInput };
-    const said = { ...input, invocationMessage, ...(known._meta ? { _meta: known._meta } : {}) };
+    const intention = known.intention === undefined ? {} : { intention: this.#intention(call, call.status) ?? known.intention };
+    const said = { ...input, invocationMessage, ...intention, ...(known._meta ? { _meta: known._meta } : {}) };
     if (known.status !== 'pending-confirmation') {
       const confirmed = known.status === 'running' ? known.confirmed : 'not-needed';
       return this.#append({ ...ready, ...said, confirmed });
@@ -272,7 +273,7 @@ class ActionBuilder {
   }
 
   #confirmation(turnId: string, call: ToolCall, known: ToolCallState, ask: Approval): void {
-    const wanted = confirmationOf(ask, this.#session);
+    const wanted = confirmationOf(ask, call, this.#session);
     const same =
       known.status === 'pending-confirmation' &&
       JSON.stringify([known.confirmationTitle, known.options, known.edits, known._meta]) ===
@@ -280,28 +281,39 @@ class ActionBuilder {
     if (!same) this.#ready(turnId, call, wanted, ask);
   }
 
+  /** Without its input, which VS Code would show as JSON (seen): what is asked says it. */
   #ready(turnId: string, call: ToolCall, confirmation: Confirmation, ask?: Approval): void {
-    const toolInput = ask?.detail.type === 'command' ? ask.detail.command : (namedCommand(call, this.#session) ?? inputOf(call));
+    const known = this.#known(call.id);
+    const hasInput = known !== undefined && known.status !== 'streaming' && known.toolInput !== undefined;
     this.#append({
       type: 'chat/toolCallReady',
       turnId,
       toolCallId: call.id,
       invocationMessage: ask ? this.#asked(call, ask) : this.#words(call, call.status),
-      ...(toolInput === undefined ? {} : { toolInput }),
+      ...(hasInput ? { toolInput: '' } : {}),
       ...confirmation,
     });
   }
 
-  /** Clients show it beside the input and the edits: nobody allows what is not shown. */
+  /** All that is asked about, below its title: nobody allows what is not shown. Says nothing of a run, which has not begun. */
   #asked(call: ToolCall, ask: Approval) {
-    const { detail } = ask;
+    const { action, amount } = approvalHeading(ask, this.#session);
     // An agent that gives the title again as its reason says no more by it.
-    const { action } = approvalHeading(ask, this.#session);
     const beside = (ask.beside ?? []).filter((one) => one.type !== 'text' || one.text.replaceAll('`', '').trim() !== action);
-    const { markdown } = this.#words(call, 'running');
-    const isShown = detail.type === 'command' || detail.type === 'edit' || (detail.type === 'mcp' && call.input !== undefined);
-    const rest = [...(isShown ? [] : [subjectOf(detail, this.#session)]), ...besideOf(beside, this.#session)].filter(Boolean);
-    return { markdown: [markdown, ...rest].join('\n\n') };
+    const { detail } = ask;
+    const isOneFile = detail.type === 'edit' && detail.diffs.length === 1;
+    const subject = isOneFile && amount !== undefined ? escaped(amount) : subjectOf(detail, this.#session);
+    const all = [subject, this.#unsaidInput(call, detail), ...besideOf(beside, this.#session)].filter(Boolean);
+    return { markdown: all.join('\n\n') || escaped(action) };
+  }
+
+  /** The command or the input of a call that asks in words which do not name it. */
+  #unsaidInput(call: ToolCall, detail: ApprovalDetail): string {
+    if (detail.type !== 'text') return '';
+    const text = namedCommand(call, this.#session) ?? inputOf(call) ?? '';
+    const values = typeof call.input === 'object' && call.input !== null ? Object.values(call.input) : [];
+    const isSaid = values.every((value) => typeof value === 'string' && detail.text.includes(value));
+    return text === '' || isSaid ? '' : asBlock(text);
   }
 
   #running(turnId: string, call: ToolCall, known: ToolCallState): void {
@@ -312,9 +324,11 @@ class ActionBuilder {
     const confirmed = before?.status === 'running' ? before.confirmed : confirmedBy(call);
     const command = commandOf(call, this.#session);
     const toolInput = command ?? inputOf(call);
+    const intention = this.#intention(call, call.status);
     const ready = {
       invocationMessage: this.#words(call, 'running'),
       ...(toolInput === undefined ? {} : { toolInput }),
+      ...(intention === undefined ? {} : { intention }),
       // VS Code then shows any output as a terminal and hides the options of a call that asks, so only a running call sets it.
       _meta: { ...toMeta({ kind: call.kind }), ...(command === undefined ? {} : { toolKind: 'terminal' }) },
     };
@@ -336,6 +350,16 @@ class ActionBuilder {
       ...(content.length > 0 ? { content } : {}),
       ...error,
     };
+  }
+
+  /**
+   * The word before the command of a terminal. VS Code's own is "Ran" for one that was stopped, too, and the window that stops it shows what it knew
+   * before (seen): so until its end the word says neither.
+   */
+  #intention(call: ToolCall, status: ToolCall['status']): string | undefined {
+    if (commandOf(call, this.#session) === undefined) return undefined;
+    const isOver = status !== 'pending' && status !== 'waiting' && status !== 'running';
+    return isOver ? callWords({ ...call, status }, this.#session).verb : 'Run';
   }
 
   #words(call: ToolCall, status: ToolCall['status']) {
@@ -525,15 +549,20 @@ function confirmedBy({ decision }: ToolCall): Confirmed {
   return decision.by === 'rule' ? 'setting' : 'user-action';
 }
 
-function readyOf({ invocationMessage, toolInput, _meta }: Extract<ToolCallState, { readonly status: 'running' }>) {
-  return { invocationMessage, toolInput, _meta };
+function readyOf({ invocationMessage, toolInput, intention, _meta }: Extract<ToolCallState, { readonly status: 'running' }>) {
+  return { invocationMessage, toolInput, ...(intention === undefined ? {} : { intention }), _meta };
 }
 
 function inputOf({ input }: ToolCall): string | undefined {
   return input === undefined ? undefined : JSON.stringify(input, undefined, 2)?.slice(0, LONGEST_TEXT);
 }
 
-function confirmationOf(ask: Approval, session: Session): Confirmation {
+function askedInput(call: ToolCall): { readonly input?: string } {
+  const input = inputOf(call);
+  return input === undefined ? {} : { input };
+}
+
+function confirmationOf(ask: Approval, call: ToolCall, session: Session): Confirmation {
   const title = askTitle(ask, session, t('Run in terminal'));
   // The command itself is shown below.
   const shown = approvalHeading(ask, session).action.replace(/\s+/g, ' ');
@@ -562,7 +591,8 @@ function confirmationOf(ask: Approval, session: Session): Confirmation {
       ...(ask.detail.type === 'command' && ask.detail.cwd !== undefined ? { cwd: ask.detail.cwd } : {}),
       ...(ask.detail.type === 'command' && ask.detail.unsure ? { unsure: true } : {}),
       ...(ask.paths ? { paths: ask.paths } : {}),
-      ...(ask.detail.type === 'text' || ask.detail.type === 'mcp' ? { detail: ask.detail } : {}),
+      ...(ask.detail.type === 'edit' ? {} : { detail: ask.detail }),
+      ...askedInput(call),
       ...(ask.beside ? { beside: ask.beside } : {}),
       ...(ask.outside ? { outside: true } : {}),
       ...(ask.asker === undefined ? {} : { asker: ask.asker }),

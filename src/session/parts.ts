@@ -98,7 +98,9 @@ export function amendCall(turn: Turn, id: CallId, diffs: readonly Diff[]): Turn 
   });
 }
 
+/** What an agent withdraws because the user stops the turn was stopped. */
 export function withdrawCall(turn: Turn, id: CallId): Turn {
+  if (turn.stopping) return turn;
   return inCall(turn, id, (call) => (call.withdrawn || call.decision ? call : { ...call, withdrawn: true }));
 }
 

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
 import { silentLog } from '../../src/base/log.ts';
+import { toolCallOf } from '../../src/protocols/ahp/codec.ts';
 import { needsInput, terminalText } from '../../src/protocols/ahp/reduce.ts';
 import {
   type ChatState,
@@ -232,6 +233,44 @@ test('an approval shows all that comes with it, with a call and without one', as
   assert.match(JSON.stringify(request), /npm test.*\.env.*needs/);
 });
 
+test('what is asked stands in its message, whole, and not as an input that a client shows as JSON; nothing says that it runs', async (t) => {
+  const { chat, client, conversations, last } = await opened(t);
+  await beginTurn({ client, conversations, last });
+  const kinds: readonly (readonly [Partial<ToolCall>, Partial<Approval>, string])[] = [
+    [{ input: { command: 'npm test' } }, {}, '```\nnpm test\n```'],
+    [
+      { input: { url: 'http://x' }, kind: 'fetch' },
+      { detail: { type: 'text', text: 'It says nothing' } },
+      '```\nIt says nothing\n```\n\n```\n{\n  "url": "http://x"\n}\n```',
+    ],
+    [{ input: { url: 'http://x' }, kind: 'fetch' }, { detail: { type: 'text', text: 'Get http://x' } }, '```\nGet http://x\n```'],
+    [{ input: { command: 'ls' } }, { detail: { type: 'text', text: 'May I?' } }, '```\nMay I?\n```\n\n```\nls\n```'],
+    [{ kind: 'edit', input: {} }, { detail: { type: 'edit', diffs: [{ path: '/w/a.ts', before: 'a\n', after: 'b\n' }] } }, '+1 −1'],
+    [{ kind: 'other' }, { title: 'Do this', detail: { type: 'text', text: '' } }, 'Do this'],
+  ];
+  for (const [at, [of, asks, markdown]] of kinds.entries()) {
+    const ids = { callId: `c${at}`, askId: `a${at}` };
+    const part = {
+      kind: 'call',
+      id: ids.callId,
+      call: { ...call, ...of, id: ids.callId, status: at === 0 ? 'running' : 'pending' },
+    } as const;
+    last().say({ type: 'part.added', turnId: 't1', part });
+    const known = () =>
+      chat()
+        .activeTurn?.responseParts.flatMap((one) => (one.kind === 'toolCall' ? [one.toolCall] : []))
+        .at(-1);
+    // One that seemed to run has told its input.
+    if (at === 0) await until(() => known()?.status === 'running');
+    last().say({ type: 'ask.opened', ask: { ...approval, ...asks, id: ids.askId, callId: ids.callId } });
+    await until(() => known()?.toolCallId === ids.callId && known()?.status === 'pending-confirmation');
+    const asking = known();
+    assert.ok(asking?.status === 'pending-confirmation');
+    assert.deepEqual([asking.invocationMessage, asking.toolInput || undefined], [{ markdown }, undefined]);
+    assert.deepEqual(toolCallOf(asking, () => null).input, of.input, "another Parley's view has it");
+  }
+});
+
 test('an answer without an option takes the narrowest of its side', async (t) => {
   const { client, answers } = await asked(t);
   await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
@@ -279,6 +318,12 @@ test('what was stopped or rejected says so, not that it runs, for those who were
       last().say({ type: 'ask.closed', askId: 'a', how: 'answered' }, changed('running'));
       await until(() => callIn(chat())?.status === 'running');
       await client.dispatch(CHAT, { type: 'chat/turnCancelled', turnId: 't1', duration: 1 });
+    },
+    'its agent withdraws it then': async ({ client, chat, last }) => {
+      await client.dispatch(CHAT, { type: 'chat/turnCancelled', turnId: 't1', duration: 1 });
+      await until(() => callIn(chat())?.status === 'cancelled');
+      last().say({ type: 'ask.closed', askId: 'a', how: 'withdrawn' });
+      last().endTurn('cancelled');
     },
     'the agent is gone': ({ last }) => last().say({ type: 'link.closed', reason: 'It crashed.', at: 3 }),
     'the agent cancels the call': ({ last }) => last().say({ type: 'ask.closed', askId: 'a', how: 'cancelled' }, changed('cancelled')),
@@ -1517,6 +1562,33 @@ test('a command that an agent says in the title alone is a terminal, so that its
   const ended = callIn(chat());
   assert.ok(ended?.status === 'completed' && ended.content?.[0]?.type === 'terminal');
   assert.deepEqual([ended._meta?.toolKind, ended.content[0].result], ['terminal', { preview: 'hi', truncated: false }]);
+});
+
+test('the word before a command says neither that it runs nor that it ran until it is over, and then what became of it', async (t) => {
+  for (const [verb, change] of [
+    ['Ran', { status: 'done' }],
+    ['Ran', { status: 'failed' }],
+    ['Stopped', undefined],
+  ] as const) {
+    const { client, chat, conversations, last, folder, end } = await opened(t);
+    await beginTurn({ client, conversations, last });
+    const running: ToolCall = { ...call, input: { command: 'npm test' }, status: 'running' };
+    last().say({ type: 'part.added', turnId: 't1', part: { kind: 'call', id: 'c', call: running } });
+    await until(() => callIn(chat())?.status === 'running');
+    assert.equal(callIn(chat())?.intention, 'Run');
+    if (change) last().say({ type: 'call.changed', turnId: 't1', callId: 'c', change });
+    else await client.dispatch(CHAT, { type: 'chat/turnCancelled', turnId: 't1', duration: 1 });
+    await until(() => callIn(chat())?.status === (change ? 'completed' : 'cancelled'));
+    assert.equal(callIn(chat())?.intention, verb);
+    last().endTurn();
+    await end();
+    const after = callIn(await chatAfterRestart(t, folder));
+    // A row of its own words where nothing has run in this host.
+    assert.deepEqual(
+      after?.status === 'cancelled' ? after.invocationMessage : after?.intention,
+      change ? verb : { markdown: 'Stopped `npm test`' },
+    );
+  }
 });
 
 test('a call whose title is only the name of its tool is no command line', async (t) => {

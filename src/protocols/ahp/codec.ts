@@ -63,7 +63,9 @@ export interface ParleyMeta {
   readonly paths?: readonly string[];
   /** Of a call that asks: its title as it is, without markdown. */
   readonly title?: string;
-  /** Of a call that asks: what it is about, where its input and its edits do not say it, and what comes with it. */
+  /** Of a call that asks: its input, which VS Code would show as JSON where it belongs. */
+  readonly input?: string;
+  /** Of a call that asks: what it is about, where its edits do not say it, and what comes with it. */
   readonly detail?: ApprovalDetail;
   readonly beside?: readonly ApprovalDetail[];
   readonly outside?: true;
@@ -78,7 +80,7 @@ export function toMeta(facts: ParleyMeta): Meta {
 }
 const KINDS: readonly ToolKind[] = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other'];
 export function fromMeta(meta: Meta | undefined): ParleyMeta {
-  const { kind, cwd, unsure, paths, title, asks, dropped, outside, asker } = (meta?.parley ?? {}) as Readonly<
+  const { kind, cwd, unsure, paths, title, input, asks, dropped, outside, asker } = (meta?.parley ?? {}) as Readonly<
     Record<keyof ParleyMeta, unknown>
   >;
   const known = KINDS.find((one) => one === kind) ?? (meta?.toolKind === 'terminal' ? 'execute' : undefined);
@@ -87,6 +89,7 @@ export function fromMeta(meta: Meta | undefined): ParleyMeta {
     ...(typeof cwd === 'string' ? { cwd } : {}),
     ...(unsure === true ? { unsure } : {}),
     ...(typeof title === 'string' ? { title } : {}),
+    ...(typeof input === 'string' ? { input } : {}),
     ...(asks === true ? { asks } : {}),
     ...(outside === true ? { outside } : {}),
     ...(typeof asker === 'string' ? { asker } : {}),
@@ -170,8 +173,8 @@ export function plain(text: Text): string {
 
 export function toolCallOf(call: ToolCallState, contents: Contents): Omit<ToolCall, 'id'> {
   const { toolName, displayName } = call;
-  const kind = fromMeta(call._meta).kind ?? (hasEdits(call) ? 'edit' : 'other');
-  const inputText = call.status === 'streaming' ? (call.partialInput ?? '') : (call.toolInput ?? '');
+  const { kind = hasEdits(call) ? 'edit' : 'other', input: asked = '' } = fromMeta(call._meta);
+  const inputText = call.status === 'streaming' ? (call.partialInput ?? '') : call.toolInput || asked;
   const result = resultOf(call);
   // A host sends what a command printed as text as well, for clients that show no terminals.
   const isPrinted = result.some((one) => one.type === 'terminal' && (call.status === 'running' || one.result?.preview !== undefined));

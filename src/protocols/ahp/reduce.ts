@@ -121,7 +121,9 @@ function changeCall(call: ToolCallState, action: CallAction): ToolCallState {
       return call.status === 'streaming' ? { ...call, partialInput: (call.partialInput ?? '') + action.content } : call;
     case 'chat/toolCallReady': {
       if (call.status === 'completed' || call.status === 'cancelled') return call;
-      const { type: _type, turnId: _turnId, ...ready } = action;
+      const { type: _type, turnId: _turnId, ...said } = action;
+      const before = call.status === 'streaming' ? undefined : call.toolInput;
+      const ready = { ...(before === undefined ? {} : { toolInput: before }), ...said };
       if (ready.confirmed !== undefined) return { ...name, status: 'running', ...ready };
       return { ...(call.status === 'pending-confirmation' ? call : {}), ...name, status: 'pending-confirmation', ...ready };
     }
@@ -153,8 +155,9 @@ function changeCall(call: ToolCallState, action: CallAction): ToolCallState {
   }
 }
 
-function nameOf({ toolCallId, toolName, displayName, contributor, _meta }: ToolCallState): CallName {
-  return { toolCallId, toolName, displayName, ...(contributor ? { contributor } : {}), ...(_meta ? { _meta } : {}) };
+function nameOf({ toolCallId, toolName, displayName, intention, contributor, _meta }: ToolCallState): CallName {
+  const more = { ...(intention === undefined ? {} : { intention }), ...(contributor ? { contributor } : {}), ...(_meta ? { _meta } : {}) };
+  return { toolCallId, toolName, displayName, ...more };
 }
 
 /** Calls that are not over count as skipped. */

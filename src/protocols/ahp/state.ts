@@ -119,6 +119,8 @@ export interface CallName {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly displayName: string;
+  /** What VS Code shows before the command of a terminal, in place of its own "Running" and "Ran". */
+  readonly intention?: string;
   readonly _meta?: Meta;
   /** The client that runs it. */
   readonly contributor?: { readonly kind: 'client'; readonly clientId: string };
@@ -247,7 +249,12 @@ export type ChatAction =
   | { readonly type: 'chat/turnResume'; readonly turnId: string }
   | ({ readonly type: 'chat/toolCallStart'; readonly turnId: string } & CallName)
   | { readonly type: 'chat/toolCallDelta'; readonly turnId: string; readonly toolCallId: string; readonly content: string }
-  | ({ readonly type: 'chat/toolCallReady'; readonly turnId: string; readonly toolCallId: string } & CallInput &
+  | ({
+      readonly type: 'chat/toolCallReady';
+      readonly turnId: string;
+      readonly toolCallId: string;
+      readonly intention?: string;
+    } & CallInput &
       (({ readonly confirmed?: never } & Confirmation) | { readonly confirmed: Confirmed; readonly _meta?: Meta }))
   | {
       readonly type: 'chat/toolCallConfirmed';
