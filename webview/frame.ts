@@ -142,7 +142,7 @@ function stateText(turn: Turn): string {
 }
 
 function entryView(entry: PlanEntry): TemplateResult {
-  const text = entry.status === 'completed' ? t('Done') : entry.status === 'in_progress' ? t('Under way') : t('To do');
+  const text = entry.status === 'completed' ? t('Done') : entry.status === 'in_progress' ? t('Working') : t('To do');
   const icon = entry.status === 'completed' ? 'stepDone' : entry.status === 'in_progress' ? 'stepNow' : 'step';
   return html`<li class="entry entry-${entry.status}">
     ${iconOf(icon)}<span class="sr-only">${text}: </span><bdi>${visible(entry.text)}</bdi>

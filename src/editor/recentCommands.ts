@@ -4,8 +4,19 @@ import { TerminalFilter } from '../base/terminalText.ts';
 
 export interface RecentCommand {
   readonly command: string;
-  readonly output: string;
+  /** Undefined when the command has ended and the editor passed on nothing of it. */
+  readonly output: string | undefined;
   readonly exit?: number;
+}
+
+/** A command of a terminal, and what was read of it so far. */
+interface Reading {
+  readonly command: string;
+  output: string;
+  /** Pieces of its output; each command has one at least, as its first holds the mark of its start. */
+  pieces: number;
+  ended: boolean;
+  exit: number | undefined;
 }
 
 /** UTF-16 units kept from the end of a command's output. */
@@ -14,14 +25,14 @@ const LONGEST = 32 * 1024;
 /** The last command of each terminal and its output, for terminals with shell integration. */
 export class RecentCommands implements Disposable {
   readonly #life = new Lifetime();
-  readonly #commands = new WeakMap<vscode.Terminal, RecentCommand>();
+  readonly #commands = new WeakMap<vscode.Terminal, Reading>();
 
   constructor() {
     this.#life.own(vscode.window.onDidStartTerminalShellExecution(({ terminal, execution }) => void this.#read(terminal, execution)));
     this.#life.own(
       vscode.window.onDidEndTerminalShellExecution(({ terminal, exitCode }) => {
         const last = this.#commands.get(terminal);
-        if (last && exitCode !== undefined) this.#commands.set(terminal, { ...last, exit: exitCode });
+        if (last) Object.assign(last, { ended: true, exit: exitCode });
       }),
     );
   }
@@ -30,7 +41,10 @@ export class RecentCommands implements Disposable {
   get last(): RecentCommand | undefined {
     const terminal = vscode.window.activeTerminal;
     const last = terminal && this.#commands.get(terminal);
-    return last && { ...last, output: plainText(last.output) };
+    if (!last) return undefined;
+    const { command, output, pieces, ended, exit } = last;
+    const isLost = ended && pieces === 0;
+    return { command, output: isLost ? undefined : plainText(output), ...(exit === undefined ? {} : { exit }) };
   }
 
   dispose(): void {
@@ -38,17 +52,29 @@ export class RecentCommands implements Disposable {
   }
 
   async #read(terminal: vscode.Terminal, execution: vscode.TerminalShellExecution): Promise<void> {
-    const command = execution.commandLine.value;
-    const mine = { command, output: '' };
-    this.#commands.set(terminal, mine);
+    const stream = readAtOnce(execution);
+    const reading: Reading = { command: execution.commandLine.value, output: '', pieces: 0, ended: false, exit: undefined };
+    this.#commands.set(terminal, reading);
     const filter = new TerminalFilter();
-    let output = '';
-    for await (const piece of execution.read()) {
-      output = (output + filter.push(piece)).slice(-LONGEST);
-      const now = this.#commands.get(terminal);
-      if (this.#life.ended || now?.command !== command) return;
-      this.#commands.set(terminal, { ...now, output });
+    for await (const piece of stream) {
+      if (this.#life.ended || this.#commands.get(terminal) !== reading) return;
+      reading.output = (reading.output + filter.push(piece)).slice(-LONGEST);
+      reading.pieces += 1;
     }
+  }
+}
+
+/**
+ * Reads the output from its first piece on. The editor begins to listen in a microtask and drops what it has before. Over a socket the start, the output and
+ * the end of a quick command arrive as one message, with no microtask between, so this call alone has its microtask run at once.
+ */
+function readAtOnce(execution: vscode.TerminalShellExecution): AsyncIterable<string> {
+  const { queueMicrotask: later } = globalThis;
+  globalThis.queueMicrotask = (run) => run();
+  try {
+    return execution.read();
+  } finally {
+    globalThis.queueMicrotask = later;
   }
 }
 
