@@ -662,6 +662,25 @@ test('a failed command whose only error is its exit code says it once', async ()
   assert.equal(stage.all('.call .fault').length, 0);
 });
 
+test('a failed call says its error once: in its output, or below it where that says more', async () => {
+  const missing = { kind: 'content', content: { type: 'text', text: 'ENOENT: no such\n file' } } as const;
+  const shown = async (message: string, output: readonly (typeof missing)[]) => {
+    const failed = callPart({ kind: 'read', status: 'failed', locations: [{ path: '/code/sample/x.ts' }], error: { message }, output });
+    const stage = await Stage.open(session({ turns: [turn({ parts: [failed] })] }));
+    return stage
+      .all('.call-body > :not(.fold)')
+      .map((one) => [one.className.split(' ')[0], one.querySelector('pre')?.textContent ?? one.textContent]);
+  };
+  assert.deepEqual(await shown('The agent reports an error.', [missing]), [['plain', 'ENOENT: no such\n file']]);
+  assert.deepEqual(await shown('ENOENT: no such file', [missing]), [['plain', 'ENOENT: no such\n file']]);
+  assert.deepEqual(await shown('Reading failed: ENOENT: no such file', [missing]), [['fault', 'Reading failed: ENOENT: no such file']]);
+  assert.deepEqual(await shown('EACCES', [missing]), [
+    ['plain', 'ENOENT: no such\n file'],
+    ['fault', 'EACCES'],
+  ]);
+  assert.deepEqual(await shown('The agent reports an error.', []), []);
+});
+
 test('an edit of one file without a certain place names the file once, and says why it is an excerpt', async () => {
   const diff = { path: '/code/sample/a.ts', before: 'a', after: 'b', excerpt: { unplaced: true } } as const;
   const stage = await Stage.open(

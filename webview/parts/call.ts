@@ -20,9 +20,9 @@ import { iconOf } from '../icons.ts';
 import { commandTitle, t, visible } from '../strings.ts';
 import { plainOutput, type Styled, styledLines } from '../terminalOutput.ts';
 import { isUnfolded, type View } from '../view.ts';
+import { errorView, isRepeated, saysError } from './callError.ts';
 import { contentView, pretty } from './content.ts';
 import { counts, diffCard, diffLines } from './diff.ts';
-import { faultView } from './fault.ts';
 import { fold, moreText, plainText, showMoreButton, shownCount } from './fold.ts';
 
 /** The steps of a sub-agent under its call. */
@@ -72,7 +72,7 @@ export function callView(
       open
         ? html`<div class="call-body">
             ${answersView(call)} ${steps > 0 ? html`<div class="inside">${draw()}</div>` : nothing}
-            ${outputsView(view, turnId, key, call, steps > 0)} ${call.error && !saysError(call, words) ? faultView(view, key, call.error) : nothing}
+            ${outputsView(view, turnId, key, call, steps > 0)} ${errorView(view, key, call, words)}
             ${places(view, call)} ${rawView(view, key, call)}
           </div>`
         : latest && !isSettled(call)
@@ -161,13 +161,6 @@ function timeView(call: ToolCall, status: ToolCall['status']): unknown {
   return took === undefined ? nothing : html`<span class="num">${durationText(took)}</span>`;
 }
 
-/** True when the row or the output repeats the error. */
-function saysError({ error, output }: ToolCall, { problem }: CallWords): boolean {
-  const message = error?.message.trim() ?? '';
-  if (problem !== undefined && isExitLine(message)) return true;
-  return output.some((one) => one.kind === 'content' && one.content.type === 'text' && one.content.text.includes(message));
-}
-
 /** Buttons for the editor's own views of the row's content: its diff, its terminal. */
 function openersOf(view: View, turnId: string, call: ToolCall): readonly TemplateResult[] {
   const files = byPath(diffsOf(call));
@@ -191,7 +184,8 @@ function usuallyOpen(view: View, call: ToolCall, running: boolean): boolean {
   if (call.withdrawn) return false;
   if (call.status === 'waiting' && !view.session.asks.some((ask) => ask.callId === call.id)) return call.output.length > 0;
   if (call.status === 'waiting' || call.status === 'rejected' || isRejection(call.decision)) return false;
-  if (call.error || (call.status === 'failed' && call.output.length > 0)) return true;
+  if (call.status === 'failed' && call.output.length > 0) return true;
+  if (call.error && !saysError(call, callWords(call, view.session))) return true;
   if (call.output.some((output) => output.kind === 'diff'))
     return running && !(call.decision?.kind === 'approval' && call.decision.by === 'user');
   // A call without an input exists only for its output.
@@ -222,19 +216,11 @@ function outputsView(view: View, turnId: string, key: string, call: ToolCall, re
   const files = byPath(diffsOf(call));
   const begun = new Map(files.slice(0, shownCount(view, key)).map((file) => [file.diffs[0], file]));
   return html`${call.output.map((output, index) => {
-    if (saysTheSame(call.output[index - 1], output)) return nothing;
+    if (isRepeated(call, index)) return nothing;
     if (reports && output.kind === 'content') return contentView(view, `${key}/${index}`, output.content, isSettled(call));
     return outputView(view, turnId, `${key}/${index}`, call, output, begun);
   })}
     ${showMoreButton(view, key, files.length, (left) => t('{0} more', left))}`;
-}
-
-/** Agents report a failure to the model and to the user, often in the same words. */
-function saysTheSame(before: Output | undefined, output: Output): boolean {
-  const [one, other] = [before, output].map((some) =>
-    some?.kind === 'content' && some.content.type === 'text' ? some.content.text.trim() : '',
-  );
-  return one !== '' && one === other;
 }
 
 function outputView(
