@@ -3,6 +3,7 @@ import { highlightLater } from './highlighter.ts';
 import { icon } from './icons.ts';
 import { onDemand } from './onDemand.ts';
 import { t } from './strings.ts';
+import { isDark, themeColour } from './theme.ts';
 
 /** Lines in one contained piece, and pieces in one contained group: the browser reads only the last of each again, however long the code is. */
 const LINES = 20;
@@ -195,10 +196,7 @@ async function svgOf(text: string): Promise<string> {
 
 /** The editor's colours in the names that mermaid knows; it derives the others from them. Boxes are flat. */
 function diagramColours(): Readonly<Record<string, string | boolean>> {
-  // The editor writes its colours there.
-  const { style } = document.documentElement;
-  const colour = (names: readonly string[], otherwise: string) =>
-    names.map((name) => style.getPropertyValue(`--vscode-${name}`).trim()).find((value) => value !== '') ?? otherwise;
+  const colour = (names: readonly string[], otherwise: string) => themeColour(names) ?? otherwise;
   const [ground, ink] = isDark() ? ['#1f1f1f', '#cccccc'] : ['#ffffff', '#3b3b3b'];
   const background = colour(['editor-background'], ground);
   const text = colour(['editor-foreground', 'foreground'], ink);
@@ -224,11 +222,6 @@ function diagramColours(): Readonly<Record<string, string | boolean>> {
     useGradient: false,
     dropShadow: 'none',
   };
-}
-
-function isDark(): boolean {
-  const { classList } = document.body;
-  return !classList.contains('vscode-light') && !classList.contains('vscode-high-contrast-light');
 }
 
 /** The page's policy refuses inline styles: rules go into a sheet of a shadow tree, attributes into the object model. */

@@ -13,6 +13,7 @@ let known = new Map<string, ColouredCode | null | Promise<ColouredCode | null>>(
 let host: Pick<HostConnection, 'call'> | undefined;
 let theme = '';
 let changes = 0;
+let follow: MutationObserver | undefined;
 
 interface Job {
   readonly code: HTMLElement;
@@ -21,25 +22,30 @@ interface Job {
 }
 let jobs: Job[] = [];
 
-/** Lets the host colour code by the active theme, from now on. `changed` runs when the theme has changed: what is drawn has the colours of the old one. */
+/** Lets the host colour code by the active theme, from now on. `changed` runs when colours have changed: what is drawn has the old ones. */
 export function colourBy(asked: Pick<HostConnection, 'call'>, changed: () => void): void {
   const { body } = document;
   host = asked;
   known = new Map();
   // The editor puts the id of its theme on the body of every webview.
   theme = body.dataset.vscodeThemeId ?? '';
-  new MutationObserver(() => {
-    if (theme === (body.dataset.vscodeThemeId ?? '')) return;
-    theme = body.dataset.vscodeThemeId ?? '';
-    known = new Map();
+  follow?.disconnect();
+  follow = new MutationObserver(() => {
     changes += 1;
-    for (const code of document.querySelectorAll<HTMLElement>('code[data-language]'))
-      highlightLater(code, code.textContent ?? '', code.dataset.language ?? '');
+    if (theme !== (body.dataset.vscodeThemeId ?? '')) {
+      theme = body.dataset.vscodeThemeId ?? '';
+      known = new Map();
+      for (const code of document.querySelectorAll<HTMLElement>('code[data-language]'))
+        highlightLater(code, code.textContent ?? '', code.dataset.language ?? '');
+    }
     changed();
-  }).observe(body, { attributes: true, attributeFilter: ['data-vscode-theme-id'] });
+  });
+  follow.observe(body, { attributes: true, attributeFilter: ['data-vscode-theme-id'] });
+  // The user's own colours change without another theme; the editor writes all of them there.
+  follow.observe(document.documentElement, { attributes: true, attributeFilter: ['style'] });
 }
 
-/** A number that is another one after each change of the theme. */
+/** A number that is another one after each change of colours. */
 export function themeChanges(): number {
   return changes;
 }
@@ -91,10 +97,10 @@ function work(): void {
 }
 
 async function colour({ code, text, language }: Job): Promise<void> {
-  const from = changes;
+  const from = theme;
   const found = await coloured(text, language);
   // Text or theme may have changed meanwhile.
-  if (!found || from !== changes || code.textContent !== text) return;
+  if (!found || from !== theme || code.textContent !== text) return;
   const drawn = document.createDocumentFragment();
   for (const [at, line] of runsOf(text, found).entries()) {
     if (at > 0) drawn.append('\n');

@@ -1,31 +1,49 @@
-/** A run of characters of one look; `look` names classes of style.css's terminal colours, empty for none; `css` are colours of code. */
+/** A run of characters of one look; `look` names classes, empty for none; `css` are colours of code. */
 export interface Styled {
   readonly text: string;
   readonly look: string;
   readonly css?: string;
 }
 
-const SGR = /\u001b\[([0-9;]*)m/;
-const NAMES = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'];
+/** One of the 256 colours of a terminal by its number, or a colour as red, green and blue. */
+export type Colour = number | readonly [red: number, green: number, blue: number];
 
-/** Terminal output as lines of styled text: colours in the editor's palette, bold, dim, italic and underlined; drops everything else. */
-export function styledLines(raw: string): readonly (readonly Styled[])[] {
+/** The look that codes turned on, empty where there is none. */
+export interface Look {
+  /** Names of classes. */
+  readonly marks: readonly string[];
+  readonly colour?: Colour | undefined;
+  readonly ground?: Colour | undefined;
+  /** Colour and ground have changed places. */
+  readonly swapped?: true | undefined;
+}
+
+/** A run of characters that a program printed in one look. */
+export interface OutputRun extends Look {
+  readonly text: string;
+}
+
+const SGR = /\u001b\[([0-9;]*)m/;
+const PLAIN: Look = { marks: [] };
+
+/** Terminal output as lines of runs: their colours, bold, dim, italic and underlined; drops everything else. */
+export function printedLines(raw: string): readonly (readonly OutputRun[])[] {
   if (!raw.includes('\u001b[')) return plainOutput(raw).split('\n').map(plainLine);
-  let look = '';
+  let look = PLAIN;
   return onlyColours(raw)
     .split('\n')
     .map((whole) => {
       const line = withoutReturns(whole);
-      const styled: Styled[] = [];
+      const runs: OutputRun[] = [];
       for (const [at, piece] of line.split(SGR).entries()) {
         if (at % 2 === 1) look = lookAfter(look, piece);
         else {
           const text = plainOutput(piece);
-          if (text !== '') styled.push({ text, look });
+          if (text !== '') runs.push({ ...look, text });
         }
       }
       // Shows an overwritten line in its final state, without colours.
-      return /[\b\r]/.test(line) ? plainLine(plainOutput(line)) : styled;
+      return /[\b\r]/.test(line) ? plainLine(plainOutput(line)) : runs;
     });
 }
 
@@ -36,8 +54,8 @@ function withoutReturns(line: string): string {
   return line.slice(0, end);
 }
 
-function plainLine(text: string): readonly Styled[] {
-  return text === '' ? [] : [{ text, look: '' }];
+function plainLine(text: string): readonly OutputRun[] {
+  return text === '' ? [] : [{ ...PLAIN, text }];
 }
 
 /** The look that a code turns on besides colours, and the code that turns it off. */
@@ -47,49 +65,41 @@ const MARKS: Readonly<Record<number, readonly [look: string, off: number]>> = {
   3: ['ansi-italic', 23],
   4: ['ansi-underline', 24],
 };
-const MARK_LOOKS = Object.values(MARKS).map(([look]) => look);
+/** Where the codes of the sixteen colours of the palette begin. */
+const COLOURS = [30, 90] as const;
+const GROUNDS = [40, 100] as const;
 
-function lookAfter(look: string, codes: string): string {
-  const now = new Set(look.split(' ').filter(Boolean));
-  const colour = (name: string | undefined) => {
-    for (const one of now) if (!MARK_LOOKS.includes(one)) now.delete(one);
-    if (name) now.add(name);
-  };
+function lookAfter(before: Look, codes: string): Look {
+  let look = before;
   const numbers = codes.split(';').map(Number);
   for (let at = 0; at < numbers.length; at += 1) {
     const code = numbers[at] ?? 0;
     const mark = MARKS[code]?.[0];
-    if (mark) now.add(mark);
-    else if (code === 0) now.clear();
-    else if (code >= 22 && code <= 24) for (const [one, off] of Object.values(MARKS)) off === code && now.delete(one);
-    else if (code >= 30 && code <= 37) colour(`ansi-${NAMES[code - 30]}`);
-    else if (code >= 90 && code <= 97) colour(`ansi-bright-${NAMES[code - 90]}`);
-    else if (code === 39) colour(undefined);
+    const [colour, ground] = [COLOURS, GROUNDS].map((starts) => ofPalette(code, starts));
+    if (mark) look = { ...look, marks: [...look.marks.filter((one) => one !== mark), mark] };
+    else if (code === 0) look = PLAIN;
+    else if (code >= 22 && code <= 24) look = { ...look, marks: look.marks.filter((one) => !isOff(one, code)) };
+    else if (code === 7 || code === 27) look = { ...look, swapped: code === 7 ? true : undefined };
+    else if (colour !== undefined || code === 39) look = { ...look, colour };
+    else if (ground !== undefined || code === 49) look = { ...look, ground };
     else if (code === 38 || code === 48) {
       const indexed = numbers[at + 1] === 5;
-      const rgb = indexed ? rgbOf(numbers[at + 2] ?? 0) : [numbers[at + 2] ?? 0, numbers[at + 3] ?? 0, numbers[at + 4] ?? 0];
-      if (code === 38) colour(nearest(rgb));
+      const [first = 0, green = 0, blue = 0] = numbers.slice(at + 2).map((one) => Math.min(255, one));
+      const of: Colour = indexed ? first : [first, green, blue];
+      look = code === 38 ? { ...look, colour: of } : { ...look, ground: of };
       at += indexed ? 2 : 4;
     }
   }
-  return [...now].join(' ');
+  return look;
 }
 
-/** One of the 256 colours of xterm: the sixteen of the palette, a cube of six steps, and greys. */
-function rgbOf(index: number): readonly number[] {
-  if (index < 16) return [1, 2, 4].map((bit) => ((index & 7 & bit) === 0 ? (index === 8 ? 128 : 0) : index < 8 ? 170 : 255));
-  if (index >= 232) return [0, 0, 0].map(() => 8 + (index - 232) * 10);
-  const step = (value: number) => (value === 0 ? 0 : 55 + value * 40);
-  return [step(Math.floor((index - 16) / 36)), step(Math.floor((index - 16) / 6) % 6), step((index - 16) % 6)];
+function isOff(mark: string, code: number): boolean {
+  return Object.values(MARKS).some(([one, off]) => one === mark && off === code);
 }
 
-/** The closest palette colour, so that it is legible in every theme. */
-function nearest([red = 0, green = 0, blue = 0]: readonly number[]): string {
-  const most = Math.max(red, green, blue);
-  if (most < 64) return 'ansi-black';
-  if (most - Math.min(red, green, blue) < 32) return most > 200 ? 'ansi-bright-white' : most > 128 ? 'ansi-white' : 'ansi-bright-black';
-  const bits = [red, green, blue].reduce((sum, part, at) => sum + (part > most * 0.6 ? 1 << at : 0), 0);
-  return `ansi-${most > 200 ? 'bright-' : ''}${NAMES[bits]}`;
+function ofPalette(code: number, [plain, bright]: readonly [number, number]): number | undefined {
+  if (code >= plain && code < plain + 8) return code - plain;
+  return code >= bright && code < bright + 8 ? code - bright + 8 : undefined;
 }
 
 // String sequences (OSC, DCS, PM, APC), then CSI, then the two- and three-byte escapes.

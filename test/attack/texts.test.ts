@@ -16,7 +16,7 @@ import { HIDDEN, shortened, visibleText } from '../../src/session/visible.ts';
 import { Lines } from '../../src/transport/lines.ts';
 import { SseReader } from '../../src/transport/sse.ts';
 import { absolute, pathInCode, targetOf } from '../../webview/links.ts';
-import { onlyColours, plainOutput, styledLines } from '../../webview/terminalOutput.ts';
+import { onlyColours, plainOutput, printedLines } from '../../webview/terminalOutput.ts';
 import { assertLinear } from './linear.ts';
 import { triesIn } from './work.ts';
 
@@ -28,7 +28,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'terminal filter': (text) => new TerminalFilter().push(text),
   'plain output': plainOutput,
   'only colours': onlyColours,
-  'styled lines': styledLines,
+  'printed lines': printedLines,
   'command rows': (text) => commandRows(text),
   label: plainLabel,
   'plain markdown': plainMarkdown,
@@ -195,9 +195,9 @@ test('a terminal in the view ends up as it did before', () => {
   assert.equal(plainOutput('10%\r50%\r100%\r\nok'), '100%\nok');
   assert.equal(plainOutput('a\r\r\r\nb\r'), 'a\nb');
   assert.equal(plainOutput('abc\b\bX\n\b\by'), 'aX\ny');
-  assert.deepEqual(styledLines('\u001b[31mred\u001b[0m\r\r\n50%\r\u001b[1m60%'), [
-    [{ text: 'red', look: 'ansi-red' }],
-    [{ text: '60%', look: '' }],
+  assert.deepEqual(printedLines('\u001b[31mred\u001b[0m\r\r\n50%\r\u001b[1m60%'), [
+    [{ text: 'red', marks: [], colour: 1 }],
+    [{ text: '60%', marks: [] }],
   ]);
 });
 

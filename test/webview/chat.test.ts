@@ -815,7 +815,8 @@ test('what a command printed is shown in colours, its end first, and how it ende
   const failed = callPart({ kind: 'execute', name: 'Shell', status: 'failed', input: { command: 'npm test' }, output });
   const stage = await Stage.open(session({ turns: [turn({ parts: [failed] })] }));
   assert.equal(stage.text('.call .words'), 'Ran npm test exit 1');
-  assert.equal(stage.find('.terminal-output .ansi-red').textContent, '✗ kept');
+  const coloured = stage.find('.terminal-output span');
+  assert.deepEqual([coloured.textContent, coloured.style.color !== ''], ['✗ kept', true]);
   assert.match(stage.text('.terminal .more'), /Show 16 more lines/);
   assert.doesNotMatch(stage.text('.call-body'), /line 15(?!\d)|Exit code/);
   const fenced = callPart({

@@ -11,19 +11,19 @@ import {
   ranFor,
   soughtText,
 } from '../../src/session/callWords.ts';
-import type { Diff, Output, Terminal, ToolCall } from '../../src/session/model.ts';
+import type { Diff, Output, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
 import { allowedByRule, byPath, diffsOf, type FileDiffs, findTerminal, relativePath } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { clock } from '../clock.ts';
 import { iconOf } from '../icons.ts';
 import { commandTitle, t, visible } from '../strings.ts';
-import { plainOutput, type Styled, styledLines } from '../terminalOutput.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { errorView, isRepeated, saysError } from './callError.ts';
 import { contentView, pretty } from './content.ts';
 import { counts, diffCard, diffLines } from './diff.ts';
-import { fold, moreText, plainText, showMoreButton, shownCount } from './fold.ts';
+import { fold, plainText, showMoreButton, shownCount } from './fold.ts';
+import { terminalView, textOf } from './terminal.ts';
 
 /** The steps of a sub-agent under its call. */
 export interface SubagentSteps {
@@ -235,7 +235,7 @@ function outputView(
     case 'content': {
       const { content } = output;
       if (content.type === 'text' && call.kind === 'execute') return printedView(view, key, call, content.text);
-      if (content.type === 'text' && !/^(?:```|~~~)/m.test(content.text)) return plainText(view, key, plainOutput(content.text));
+      if (content.type === 'text' && !/^(?:```|~~~)/m.test(content.text)) return textOf(view, key, content.text);
       return contentView(view, key, content, isSettled(call));
     }
     case 'diff':
@@ -285,59 +285,4 @@ function places(view: View, call: ToolCall): TemplateResult | typeof nothing {
         </button>`,
     )}
   </div>`;
-}
-
-const TAIL = 4000;
-/** Characters of a command over its output. */
-const IN_BOX = 1000;
-const LINES = 15;
-
-/** An agent's terminal: the end of its output and how it ended; its command where nothing around it names it. */
-function terminalView(view: View, key: string, terminal: Terminal | undefined, named?: string): TemplateResult {
-  if (!terminal) return html`<p class="faint">${t('The terminal is gone.')}</p>`;
-  const whole = isUnfolded(view.memory, `${key}:whole`, false);
-  const lines = withoutEmptyEnd(styledLines(whole ? terminal.tail : terminal.tail.slice(-TAIL)));
-  const cut = terminal.tail.length > TAIL || lines.length > LINES;
-  const shown = whole ? lines : lines.slice(-LINES);
-  const end = exitText(terminal, named);
-  const stops = terminal.stops === true && !terminal.exit;
-  return html`<div class="box terminal">
-    ${named === terminal.command || terminal.command === '' ? nothing : html`<div class="terminal-command" dir="ltr"><code>${visible(shortened(terminal.command, IN_BOX))}</code></div>`}
-    ${
-      cut || terminal.dropped > 0
-        ? html`<button class="more" type="button" ?disabled=${!cut} aria-expanded=${String(whole)} @click=${() => view.act.unfold(`${key}:whole`, !whole)}>
-            ${iconOf(whole ? 'down' : 'chevron')}${whole ? (terminal.dropped > 0 ? t('Earlier output was dropped.') : t('Show less')) : moreText(lines.length - shown.length)}
-          </button>`
-        : nothing
-    }
-    ${shown.length === 0 ? nothing : html`<pre class="plain terminal-output" tabindex="0" dir="ltr">${shown.map(lineView)}</pre>`}
-    ${
-      end === '' && !stops
-        ? nothing
-        : html`<div class="terminal-end"><span class="small terminal-words">${end}</span>${stops ? stopCommandView(view, terminal) : nothing}</div>`
-    }
-  </div>`;
-}
-
-function stopCommandView(view: View, { id }: Terminal): TemplateResult {
-  return html`<button class="icon-button" type="button" title=${t('Stop')} aria-label=${t('Stop')}
-    @click=${() => view.act.intent({ type: 'stopTerminal', terminalId: id })}>${iconOf('stop')}</button>`;
-}
-
-/** Says how the command ended, unless the row of its call does. */
-function exitText({ exit }: Terminal, named: string | undefined): string {
-  if (!exit) return named === undefined ? t('Running') : '';
-  if (named !== undefined) return '';
-  if (exit.stopped) return t('Stopped');
-  if (exit.signal !== null) return t('killed ({0})', exit.signal);
-  return exit.code === null ? t('Ended') : t('exit {0}', exit.code);
-}
-
-function withoutEmptyEnd(lines: readonly (readonly Styled[])[]): readonly (readonly Styled[])[] {
-  return lines.slice(0, lines.findLastIndex((line) => line.length > 0) + 1);
-}
-
-function lineView(line: readonly Styled[], at: number): unknown {
-  const runs = line.map(({ text, look }) => (look === '' ? text : html`<span class=${look}>${text}</span>`));
-  return at === 0 ? runs : ['\n', ...runs];
 }

@@ -99,6 +99,11 @@ const before = `export function start(port) {\n  listen(port);\n}\n\nexport func
 const after = `export function start(port = 8080) {\n  check(port);\n  listen(port);\n}\n\nexport function stop() {\n  close();\n}\n`;
 const picture = 'iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAYAAAAf8/9hAAAAHUlEQVR42mNkYPhfz0ABYBw1YNSAUQNGDRg1YNgYAADXSQ/xS1W9wAAAAABJRU5ErkJggg==';
 
+/** Words in each colour of a terminal, in front of it and dim. */
+const COLOURS = Array.from({ length: 8 }, (_, at) =>
+  [`3${at}`, `9${at}`, `2;3${at}`, `4${at}`, `7;10${at}`].map((code) => `\u001b[${code}mword\u001b[0m`).join(' '),
+).join('\n');
+
 const everything: Session = session({
   title: 'Make the port optional',
   mode: {
@@ -152,7 +157,7 @@ const everything: Session = session({
       dropped: 0,
       exit: { code: 0, signal: null },
     },
-    { id: 'term2', command: 'npm run watch', tail: 'watching for changes…\n', dropped: 0 },
+    { id: 'term2', command: 'npm run watch', tail: `${COLOURS}\nwatching for changes…\n`, dropped: 0 },
   ],
   notices: [{ level: 'warn', text: 'The agent sent a message of an unknown type: telemetry.', next: ['showLog'] }],
   turns: [
