@@ -7,6 +7,7 @@ import { titleOf } from '../session/select.ts';
 import { approvalHeading } from '../session/shownApproval.ts';
 import type { StoreChange } from '../session/store.ts';
 import { fitsTitle } from './approvals/approvalPick.ts';
+import { askingSession } from './approvals/pickTitle.ts';
 import { plainLabel } from './approvals/rowText.ts';
 
 export interface AttentionDeps {
@@ -59,7 +60,7 @@ export class Attention implements Disposable {
     const ask = session?.asks.find((one) => one.id === askId);
     if (!session || !ask || ask.decision || this.#life.ended || this.#deps.focused()) return;
     if (!this.#deps.notifies(ask.kind === 'approval' ? 'approvals' : 'questions')) return;
-    this.#show(askId, askText(session, ask));
+    this.#show(askId, askText(session, ask, this.#deps.host));
   }
 
   #ended(sessionId: SessionId, session: Session, failed: boolean): void {
@@ -97,7 +98,7 @@ export class Attention implements Disposable {
       const of = sessions.find((session) => session.id === id || session.asks.some((ask) => ask.id === id));
       const ask = of?.asks.find((one) => one.id === id);
       if (!of) this.#close(id);
-      else if (ask) shown.report(askText(of, ask));
+      else if (ask) shown.report(askText(of, ask, this.#deps.host));
     }
   }
 }
@@ -127,8 +128,8 @@ class Notification implements Disposable {
   }
 }
 
-function askText(session: Session, ask: Ask): string {
-  const name = plainText(session.agent.name);
+function askText(session: Session, ask: Ask, host: SessionHost): string {
+  const name = plainText(askingSession(session, host));
   const show = link(vscode.l10n.t('Open'), 'parley.showPending', [session.id, ask.id]);
   if (ask.kind === 'question') return `${name}: ${plainText(ask.title).slice(0, 200)} · ${show}`;
   const { action, subject, amount } = approvalHeading(ask, session);

@@ -630,9 +630,9 @@ function drawn(letter: string, colour: string): vscode.Uri {
   return vscode.Uri.parse(`data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`);
 }
 
-/** The whole question on one line, prefixed with the agent only where several could be meant. */
-export function pickHeading(session: Session | undefined, ask: Ask, several: boolean): string {
-  const asker = askerOf(session, ask, several);
+/** The whole question on one line. `agent`: who asks, where several could be meant; '' otherwise. */
+export function pickHeading(session: Session | undefined, ask: Ask, agent: string): string {
+  const asker = askerOf(ask, agent);
   if (!session || ask.kind === 'question') return [asker, shortened(plainLabel(ask.title), LONGEST_TITLE)].filter(Boolean).join(': ');
   const { action, subject, amount } = approvalHeading(ask, session);
   const what = subject !== undefined && fitsTitle(subject) ? `${plainLabel(action)}: ${commandLabel(subject)}` : plainLabel(action);
@@ -640,9 +640,8 @@ export function pickHeading(session: Session | undefined, ask: Ask, several: boo
   return [asker, pickTitle(ask, session.cwd, heading)].filter(Boolean).join(' · ');
 }
 
-function askerOf(session: Session | undefined, ask: Ask, several: boolean): string {
-  const agent = session?.agent.name ?? '';
-  if (ask.ours) return several && agent !== '' ? `Parley (${plainLabel(agent)})` : 'Parley';
-  if (ask.asker) return several ? `${agent} › ${plainLabel(ask.asker)}` : plainLabel(ask.asker);
-  return several ? agent : '';
+function askerOf(ask: Ask, agent: string): string {
+  if (ask.ours) return agent === '' ? 'Parley' : `Parley (${plainLabel(agent)})`;
+  if (ask.asker) return agent === '' ? plainLabel(ask.asker) : `${agent} › ${plainLabel(ask.asker)}`;
+  return agent;
 }

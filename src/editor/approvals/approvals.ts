@@ -14,12 +14,12 @@ import type { Approval, Ask, AskId, AskRef, Session, SessionId } from '../../ses
 import type { ApprovalRule } from '../../session/policy.ts';
 import type { StoreChange } from '../../session/store.ts';
 import type { InputsShown, QuickInputs } from '../quickInputs.ts';
-import { ApprovalPick, cardAnswers, pickHeading } from './approvalPick.ts';
+import { ApprovalPick, cardAnswers } from './approvalPick.ts';
 import type { AskPick, AskPreview, PickOutcome } from './askPick.ts';
 import { ClickGuard, FocusReturn, KeyGuard } from './keyboard.ts';
+import { pickTitleOf } from './pickTitle.ts';
 import { QuestionPick, type QuestionProgress } from './questionPick.ts';
 import { type AskKey, AskQueue, keyOf, keyOfOpen, type QueuedAsk } from './queue.ts';
-import { wrapping } from './rowText.ts';
 
 interface InDiff {
   readonly key: AskKey;
@@ -515,16 +515,8 @@ export class Approvals implements Disposable {
     return fresh;
   }
 
-  #titleOf({ sessionId, ask }: QueuedAsk): string {
-    const session = this.#deps.host.get(sessionId);
-    const { place, of } = this.#queue.placeOf(keyOf(sessionId, ask.id));
-    const asked = pickHeading(session?.store.now, ask, this.#deps.host.all.length > 1);
-    const clock =
-      ask.until === undefined
-        ? undefined
-        : new Date(ask.until).toLocaleTimeString(vscode.env.language, { hour: '2-digit', minute: '2-digit' });
-    const text = clock === undefined ? asked : `${asked} (${vscode.l10n.t('Expires: {0}', clock)})`;
-    return wrapping(of > 1 ? `${text} (${vscode.l10n.t('{0} of {1}', place, of)})` : text);
+  #titleOf(one: QueuedAsk): string {
+    return pickTitleOf(one, this.#deps.host, this.#queue.placeOf(keyOfOpen(one)));
   }
 }
 
