@@ -172,6 +172,9 @@ for (const line of [3, 14, 40])
       await window.seesLine('// changed');
       await page.keyboard.press('Enter');
       assert.deepEqual((await answer).result, one.chosen);
+      // The next one has the same title.
+      await window.pick.gone();
+      await window.diff.editor.waitFor({ state: 'detached' });
       await page.setViewportSize({ width: 1400, height: 900 });
     }),
   );

@@ -253,6 +253,7 @@ test(
     const answer = ask({ ...run('4', ''), kind: 'fetch', title: 'word '.repeat(200_000), rawInput: { q: 1 } }, [...many, ...options]);
     await pick.title.filter({ hasText: 'word word' }).waitFor();
     await pick.row('Allow once').waitFor();
+    await pick.readable();
     await pick.focusedRow('Look first').waitFor();
     const card = chat.frame.locator('[data-ask]').first();
     await card.getByRole('button', { name: 'Reject', exact: true }).waitFor();
@@ -315,6 +316,7 @@ test(
   inWindow(async ({ window, folder }) => {
     const { pick, page, diff } = window;
     await window.openFile('long.txt');
+    await page.locator('.editor-instance .monaco-editor.focused').waitFor();
     await page.keyboard.press('Control+Home');
     await page.keyboard.press('ArrowDown');
     await window.cursor(2).waitFor();

@@ -20,5 +20,8 @@ for (const line of [1, 9, 15, 18, 22, 40])
       await window.seesLine('// changed');
       await window.page.keyboard.press('Enter');
       assert.deepEqual((await answer).result, one.chosen);
+      // The next one has the same title.
+      await window.pick.gone();
+      await window.diff.editor.waitFor({ state: 'detached' });
     }),
   );

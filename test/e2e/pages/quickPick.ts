@@ -1,7 +1,10 @@
 import type { Locator, Page } from 'playwright-core';
 
-/** What allows once is called so, or just Allow. A row's name has its label first, then what stands beside and below it. */
-const ANSWERS = { A: /^(?:Allow once|Approve once|允许一次|Allow(?=,|$)|允许(?=,|，|$))/, R: /Reject|拒绝/ } as const;
+/** What allows once is called so, or just Allow; what rejects has no words and no second meaning. A row's name has its label first, then the rest. */
+const ANSWERS = {
+  A: /^(?:Allow once|Approve once|允许一次|Allow(?=,|$)|允许(?=,|，|$))/,
+  R: /^(?:Reject|拒绝)(?! with feedback|并反馈)(?!.*⚠)/,
+} as const;
 
 /** The quick-pick or input box that is open. */
 export class QuickPick {
