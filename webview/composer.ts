@@ -359,6 +359,7 @@ function queueView(view: View, edit: (prompt: QueuedPrompt) => void): TemplateRe
   const busy = isBusy(view.session);
   const steers = link.state === 'ready' && link.offers.steer === true;
   const { intent } = view.act;
+  const shortText = ({ content }: QueuedPrompt) => content.map((one) => chipLabel(one, view.session.cwd)).join(' · ');
   const now = ({ turnId, content }: QueuedPrompt) => {
     if (!busy || !steers) return intent({ type: 'prompt', turnId, content });
     intent({ type: 'unqueue', turnId });
@@ -370,7 +371,7 @@ function queueView(view: View, edit: (prompt: QueuedPrompt) => void): TemplateRe
       ${queue.map(
         (prompt) =>
           html`<li>
-            ${iconOf('clock')}<bdi class="queue-text">${prompt.content.map((one) => chipLabel(one, view.session.cwd)).join(' · ')}</bdi>
+            ${iconOf('clock')}<bdi class="queue-text" title=${shortText(prompt)}>${shortText(prompt)}</bdi>
             ${prompt.feedback ? html`<span class="tag">${t('Feedback')}</span>` : nothing}${prompt.held ? html`<span class="tag">${t('Held')}</span>` : nothing}
             ${!busy || steers ? small('send', t('Send'), () => now(prompt)) : prompt.held ? small('send', t('Send when this turn has ended'), () => now(prompt)) : nothing} ${small('edit', t('Edit'), () => edit(prompt))}
             ${small('cross', t('Remove'), () => intent({ type: 'unqueue', turnId: prompt.turnId }))}

@@ -5,6 +5,7 @@ import { visibleText } from '../src/session/visible.ts';
 import { best } from './completion.ts';
 import { iconOf } from './icons.ts';
 import { commandTitle, t } from './strings.ts';
+import { usageText } from './usage.ts';
 import { COMPOSER_ID, PICKER_ID, type Popup, type View } from './view.ts';
 
 const SEARCH_ID = 'picker-search';
@@ -34,7 +35,9 @@ export function pillView(view: View): TemplateResult | typeof nothing {
   const mode = session.mode?.all.find(({ id }) => id === session.mode?.current)?.name;
   const parts = [model, mode].filter((part) => part !== undefined && part !== '');
   const own = [agent.own ?? agent.name, agent.version].filter(Boolean).join(' ');
-  const title = visibleText([...new Set([agent.name, own, ...parts, ...switchedOn(session.options)])].join(' · '));
+  const title = visibleText(
+    [...new Set([agent.name, own, ...parts, ...switchedOn(session.options), usageText(session)])].filter(Boolean).join(' · '),
+  );
   const open = popup?.kind === 'picker';
   return html`<button class="pill agent" type="button" id=${PICKER_ID} title=${title} aria-haspopup="dialog" aria-expanded=${String(open)} data-state=${session.link.state}
     @click=${() => (open ? view.act.show(undefined) : openPicker(view))}>

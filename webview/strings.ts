@@ -21,6 +21,22 @@ export function commandTitle(english: string): string {
   return table[english] ?? english;
 }
 
+/** A text with paths, which may break after each folder. */
+export function byFolders(text: string): unknown {
+  return text.split(/(?<=[/\\])(?=[^/\\])/).map((piece, at) => (at === 0 ? visible(piece) : html`<wbr>${visible(piece)}`));
+}
+
+/** The longest command whose options are kept together, in UTF-16 units. */
+const LONGEST_IN_WORDS = 4000;
+
+/** A command, whose lines break between its words and not within an option. */
+export function inWords(command: string): unknown {
+  if (command.length > LONGEST_IN_WORDS) return visible(command);
+  return command
+    .split(/(?<!\S)(-[\w-]{1,24})/)
+    .map((piece, at) => (at % 2 === 0 ? visible(piece) : html`<span class="option">${piece}</span>`));
+}
+
 /** The text for a template, with hidden characters written out and highlighted. */
 export function visible(text: string): readonly (string | TemplateResult)[] {
   const pieces: (string | TemplateResult)[] = [];

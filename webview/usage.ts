@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import type { Session, Usage } from '../src/session/model.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { t } from './strings.ts';
 import type { View } from './view.ts';
@@ -29,19 +30,28 @@ export function backgroundView(view: View): TemplateResult | typeof nothing {
   return html`<span class="usage" title=${`${text}\n${names}`}><span class="spinner" aria-hidden="true"></span><span class="sr-only">${text}</span><span class="usage-count" aria-hidden="true">${tasks.length}</span><span class="usage-words" aria-hidden="true">${text}</span></span>`;
 }
 
-/** Usage of the context window as a ring with its number, or the tokens used; and the cost. The tooltip has the details. */
-export function usageView(view: View): TemplateResult | typeof nothing {
-  const { usage } = view.session;
-  if (!usage) return nothing;
-  const { used, size, share, input, output, cost } = usage;
+/** Usage of the context window, tokens and cost in words; empty where nothing is known. */
+export function usageText({ usage }: Session): string {
+  const { percent, tokens, price } = partsOf(usage ?? {});
+  return [percent === undefined ? '' : t('Context {0} % full', percent), tokens && t('{0} tokens', tokens), price ?? '']
+    .filter(Boolean)
+    .join(' · ');
+}
+
+function partsOf({ used, size, share, input, output, cost }: Usage) {
   const price = cost ? money(cost) : undefined;
   const full = used !== undefined && size !== undefined && size > 0 ? used / size : used === undefined ? share : undefined;
   const total = used ?? (input ?? 0) + (output ?? 0);
   const percent = full === undefined ? undefined : Math.min(100, Math.round(full * 100));
-  const tokens = total === 0 ? '' : size ? `${count(total)} / ${count(size)}` : count(total);
-  const label = [percent === undefined ? '' : t('Context {0} % full', percent), tokens && t('{0} tokens', tokens), price ?? '']
-    .filter(Boolean)
-    .join(' · ');
+  return { price, percent, tokens: total === 0 ? '' : size ? `${count(total)} / ${count(size)}` : count(total) };
+}
+
+/** Usage of the context window as a ring with its number, or the tokens used; and the cost. The tooltip has the details. */
+export function usageView(view: View): TemplateResult | typeof nothing {
+  const { usage } = view.session;
+  if (!usage) return nothing;
+  const { percent, tokens, price } = partsOf(usage);
+  const label = usageText(view.session);
   if (label === '') return nothing;
   if (percent === undefined) return html`<span class="usage" title=${label}>${tokens && t('{0} tokens', tokens)} ${price ?? ''}</span>`;
   return html`<span class=${percent >= 80 ? 'usage full' : 'usage'} role="meter" aria-valuemin="0" aria-valuemax="100" aria-valuenow=${percent} aria-label=${label} title=${label}>

@@ -8,8 +8,9 @@ import { shortened } from './visible.ts';
 export interface CallWords {
   readonly verb: string;
   readonly thing?: string;
-  /** The thing is code: a command or a pattern. */
+  /** The thing is code, a command or a pattern; or the path of a file. */
   readonly code?: true;
+  readonly file?: true;
   /** The location, shown after the thing. */
   readonly place?: string;
   /** The result: "12 matches". */
@@ -32,9 +33,7 @@ export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'termin
   const decided = earlier === undefined ? decisionText(call) : `${t('allowed by you')}${lastingText(earlier)}`;
   const words = wordsOf(call, session);
   const named = stageOf(call) === 'rejected' && words.thing === undefined ? { verb: t('Rejected'), thing: words.verb } : words;
-  return decided === undefined
-    ? named
-    : { ...named, decided, ...(earlier === undefined ? decidedShort(call) : { decidedShort: `✓ ${t('You')}` }) };
+  return decided === undefined ? named : { ...named, decided, ...(earlier === undefined ? decidedShort(call) : { decidedShort: '✓' }) };
 }
 
 /** Separates the verb from the thing: a space, or nothing in a language that writes none. */
@@ -233,7 +232,7 @@ function fileWords(call: ToolCall, cwd: string, verb: string): CallWords {
   const path = pathOf(call);
   if (path === undefined) return { verb: callTitle(call, cwd) };
   const line = call.locations.find((one) => one.path === path)?.line;
-  return { verb, thing: `${relativePath(path, cwd)}${line === undefined || line <= 1 ? '' : `:${line}`}` };
+  return { verb, thing: `${relativePath(path, cwd)}${line === undefined || line <= 1 ? '' : `:${line}`}`, file: true };
 }
 
 /** True for a call that lists a folder, under any of the names that agents use. */
@@ -255,11 +254,11 @@ function editWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   if (paths.length > 1) return { verb: EDIT[stage](), thing: t('{0} {0|file|files}', paths.length) };
   const [first] = diffs;
   if (stage === 'done' && first && !first.summary) {
-    if (diffs.at(-1)?.after === null) return { verb: t('Deleted'), thing: relativePath(first.path, cwd) };
-    if (first.before === null) return { verb: t('Created'), thing: relativePath(first.path, cwd) };
+    if (diffs.at(-1)?.after === null) return { verb: t('Deleted'), thing: relativePath(first.path, cwd), file: true };
+    if (first.before === null) return { verb: t('Created'), thing: relativePath(first.path, cwd), file: true };
   }
   const words = fileWords(call, cwd, EDIT[stage]());
-  return first ? { verb: EDIT[stage](), thing: relativePath(first.path, cwd) } : words;
+  return first ? { verb: EDIT[stage](), thing: relativePath(first.path, cwd), file: true } : words;
 }
 
 function searchWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
@@ -368,12 +367,13 @@ function terminalOf(call: ToolCall, { terminals }: Pick<Session, 'terminals'>): 
   return undefined;
 }
 
-/** The user or rule that decided. The verb of a rejected call already shows that. */
+/** The user or rule that decided, in the fewest words. */
 function decidedShort({ decision, status }: ToolCall): Pick<CallWords, 'decidedShort'> {
   if (decision?.kind !== 'approval' || (isRejection(decision) && status === 'running')) return {};
   const isByRule = decision.by === 'rule';
-  if (isRejection(decision)) return { decidedShort: isByRule ? t('by rule') : t('by you') };
-  const byUser = decision.edited ? t('edited by you') : `✓ ${t('You')}`;
+  // The verb says that the user rejected it.
+  if (isRejection(decision)) return { decidedShort: isByRule ? t('by rule') : decision.feedback ? t('by you') : '' };
+  const byUser = decision.edited ? t('edited by you') : '✓';
   return decision.effect.startsWith('allow') ? { decidedShort: isByRule ? `✓ ${t('by rule')}` : byUser } : {};
 }
 

@@ -7,7 +7,7 @@ import { shortened, visibleText } from '../../src/session/visible.ts';
 import { drawable, drawableEnd } from '../drawable.ts';
 import { iconOf } from '../icons.ts';
 import { textView } from '../markdownView.ts';
-import { commandTitle, t, visible } from '../strings.ts';
+import { byFolders, commandTitle, inWords, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { askerView, countdownView, type Paging, pagingView, scrollBox } from './askCard.ts';
 import { counts, diffLines } from './diff.ts';
@@ -47,7 +47,7 @@ export function approvalView(view: View, ask: Approval, paging?: Paging): Templa
   return html`<section class="ask card approval" role="group" tabindex="-1" aria-label=${visibleText(heading)} data-ask=${ask.id}
     @keydown=${(event: KeyboardEvent) => letterPressed(view, ask, event)}>
     <header>
-      <h2><bdi>${visible(heading)}</bdi></h2>
+      <h2><bdi>${byFolders(heading)}</bdi></h2>
       ${amountView(ask, amount)} ${openDiffView(view, ask)} ${pagingView(paging)}
     </header>
     ${askerView(ask)} ${countdownView(ask.until)} ${risksView(answers.dangers, ask)}
@@ -177,10 +177,10 @@ function withMarks(text: string, marks: readonly { readonly from: number; readon
   for (const { from, to } of marks) {
     if (from < at || from >= end) continue;
     const last = Math.min(to, end);
-    pieces.push(visible(text.slice(at, from)), html`<span class="risky">${visible(text.slice(from, last))}</span>`);
+    pieces.push(inWords(text.slice(at, from)), html`<span class="risky">${inWords(text.slice(from, last))}</span>`);
     at = last;
   }
-  return [...pieces, visible(text.slice(at, end))];
+  return [...pieces, inWords(text.slice(at, end))];
 }
 
 function commandEditor(view: View, ask: Approval, value: string): TemplateResult {

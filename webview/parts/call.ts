@@ -17,13 +17,13 @@ import { allowedByRule, byPath, diffsOf, type FileDiffs, findTerminal, relativeP
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { clock } from '../clock.ts';
 import { iconOf } from '../icons.ts';
-import { commandTitle, t, visible } from '../strings.ts';
+import { byFolders, commandTitle, inWords, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { errorView, isRepeated, saysError } from './callError.ts';
 import { contentView, pretty } from './content.ts';
 import { counts, diffCard, diffLines } from './diff.ts';
 import { fold, plainText, showMoreButton, shownCount } from './fold.ts';
-import { terminalView, textOf } from './terminal.ts';
+import { LINES, terminalView, textOf } from './terminal.ts';
 
 /** The steps of a sub-agent under its call. */
 export interface SubagentSteps {
@@ -62,7 +62,7 @@ export function callView(
   return html`<div class="call call-${status}" role="group" aria-label=${visibleText(title)}>
     <div class="row-line" data-openers=${buttons.length === 0 ? nothing : buttons.length}>
       <button class="row call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)} @click=${() => view.act.unfold(key, !open)}>
-        <span class="words" title=${words.decided === undefined ? nothing : lineOf(title, words)}>${wordsView(words)}${countsOf(call, words)}${asidesOf(words, steps)}</span>
+        <span class="words" title=${lineOf(title, words)}>${wordsView(words)}${countsOf(call, words)}${asidesOf(words, steps)}</span>
         <span class="end">${timeView(call, status)}</span>
         ${empty ? nothing : iconOf(open ? 'down' : 'chevron')}
       </button>
@@ -91,7 +91,7 @@ export function callsView(view: View, key: string, calls: readonly ToolCall[], r
   const byRule = count === 0 ? '' : ` · ${t('allowed by your rule')}${count === calls.length ? '' : `: ${count}`}`;
   return html`<div class="call-group">
     <button class="row call-toggle" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold(key, !open)}>
-      <span class="words">${visible(groupWords(groups, sought))}${byRule}</span>${iconOf(open ? 'down' : 'chevron')}
+      <span class="words">${byFolders(groupWords(groups, sought))}${byRule}</span>${iconOf(open ? 'down' : 'chevron')}
     </button>
     ${open ? html`<div class="inside">${rows()}</div>` : nothing}
   </div>`;
@@ -138,14 +138,22 @@ function rowWords(call: ToolCall, { session }: View, earlier?: string): CallWord
   return { ...rest, verb: shortened(verb, IN_ROW), ...cut('thing', thing), ...cut('place', place) };
 }
 
-function wordsView({ verb, thing, code, place }: CallWords): TemplateResult {
+function wordsView({ verb, thing, code, file, place }: CallWords): TemplateResult {
+  if (thing !== undefined && file)
+    return html`<span class="call-title"><bdi>${visible(verb)}${gapIn({ verb, thing })}</bdi>${pathView(thing)}</span>`;
   const shown =
     thing === undefined
       ? nothing
       : code
-        ? html` <code class="thing">${visible(thing)}</code>`
+        ? html` <code class="thing">${inWords(thing)}</code>`
         : html`${gapIn({ verb, thing })}<bdi class="thing">${visible(thing)}</bdi>`;
-  return html`<span class="call-title"><bdi>${visible(verb)}</bdi>${shown}${place === undefined ? nothing : html` <bdi>${visible(place)}</bdi>`}</span>`;
+  return html`<span class="call-title"><bdi>${visible(verb)}</bdi>${shown}${place === undefined ? nothing : html` <bdi>${byFolders(place)}</bdi>`}</span>`;
+}
+
+/** The path of a file: where there is no room its folder gives way, as the name says more. */
+function pathView(path: string): TemplateResult {
+  const at = Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1;
+  return html`<bdi class="thing path"><span class="folder"><span>${byFolders(path.slice(0, at))}</span></span><wbr /><span class="name">${visible(path.slice(at))}</span></bdi>`;
 }
 
 /** Numbers of added and removed lines, where the words name one file. */
@@ -270,7 +278,7 @@ const MOST_PRINTED = 400_000;
 /** The row names the file when there is only one. */
 function diffView(view: View, turnId: string, key: string, file: FileDiffs | undefined, alone: boolean): TemplateResult | typeof nothing {
   if (!file) return nothing;
-  if (alone) return diffLines(view, key, file.diffs);
+  if (alone) return diffLines(view, key, file.diffs, LINES);
   return diffCard(view, key, file, () => view.act.review({ turnId, path: file.path }));
 }
 

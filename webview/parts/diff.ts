@@ -51,30 +51,32 @@ export function lineCounts(added: number, removed: number): TemplateResult {
   </span>`;
 }
 
+/** Lines shown at first where they have a place of their own to scroll in. */
 const LINES_SHOWN = 40;
 /** Longest line compared by words, in UTF-16 units; longer ones are compared as a whole. */
 const LONGEST_COMPARED = 2_000;
 
 /** The changed lines of one file with their surroundings; marks the changed words in them. Says so where their place in the file is not certain. */
-export function diffLines(view: View, key: string, diffs: readonly Diff[]): TemplateResult {
+export function diffLines(view: View, key: string, diffs: readonly Diff[], most = LINES_SHOWN): TemplateResult {
   return html`${isUnplaced(diffs) ? unplacedNote() : nothing}${diffs
     .slice(0, shownCount(view, key))
     .map((diff, at) =>
       diff.summary
         ? plainText(view, `${key}/${at}:summary`, visibleText(diff.after ?? diff.before ?? ''))
-        : linesOf(view, `${key}/${at}`, diff),
+        : linesOf(view, `${key}/${at}`, diff, most),
     )}
     ${showMoreButton(view, key, diffs.length, (left) => t('{0} more', left))}`;
 }
 
-function linesOf(view: View, key: string, diff: Diff): TemplateResult {
+function linesOf(view: View, key: string, diff: Diff, most: number): TemplateResult {
   const { hunks: all, tooLong } = hunksOf(diff);
   const hunks = all.flatMap(closeTo);
   if (tooLong) return html`<p class="faint">${t('This change is too long to show here.')}</p>`;
   if (hunks.length === 0) return html`<p class="faint">${t('No changes.')}</p>`;
   const total = hunks.reduce((sum, hunk) => sum + hunk.length, 0);
-  const whole = total <= LINES_SHOWN || isUnfolded(view.memory, `${key}:lines`, false);
-  let left = whole ? Number.POSITIVE_INFINITY : LINES_SHOWN;
+  const isLong = total > most;
+  const whole = !isLong || isUnfolded(view.memory, `${key}:lines`, false);
+  let left = whole ? Number.POSITIVE_INFINITY : most;
   let last = 0;
   const shown = hunks.flatMap((hunk) => {
     const some = hunk.slice(0, left);
@@ -86,10 +88,10 @@ function linesOf(view: View, key: string, diff: Diff): TemplateResult {
     last = some.at(-1)?.before ?? some.at(-1)?.after ?? last;
     return [gap > 0 ? html`<span class="gap">${t('{0} unchanged', gap)}</span>` : nothing, hunkView(some, languageOf(diff.path))];
   });
-  return html`<div class="box diff-lines" tabindex="0" role="group" aria-label=${t('Changes')} dir="ltr">${shown}${
-    total > LINES_SHOWN
+  return html`<div class=${isLong && whole ? 'box diff-lines whole' : 'box diff-lines'} tabindex="0" role="group" aria-label=${t('Changes')} dir="ltr">${shown}${
+    isLong
       ? html`<button class="more" type="button" @click=${() => view.act.unfold(`${key}:lines`, !whole)}>
-            ${iconOf('down')}${whole ? t('Show less') : moreText(total - LINES_SHOWN)}
+            ${iconOf('down')}${whole ? t('Show less') : moreText(total - most)}
           </button>`
       : nothing
   }</div>`;

@@ -12,7 +12,7 @@ const TAIL = 4000;
 /** Characters of a command over its output. */
 const IN_BOX = 1000;
 /** Lines of an output or a change that a row shows at first. */
-const LINES = 15;
+export const LINES = 15;
 
 /** An agent's terminal: the end of its output and how it ended; its command where nothing around it names it. */
 export function terminalView(view: View, key: string, terminal: Terminal | undefined, named?: string): TemplateResult {

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import type { Locator } from 'playwright-core';
+import { SESSION } from '../fakes/acp.ts';
+import { askingWindow, options, run } from './approvalKinds.ts';
+import type { Window } from './pages/window.ts';
+
+// A narrow chat: what matters most is whole, and what has no room is in the tooltip.
+
+const WIDTHS = [240, 300];
+const COMMAND = 'npm run build --workspace=packages/server -- --mode production --sourcemap && npm test --workspaces';
+const FILE = 'packages/server/src/controllers/preferences.ts';
+const { agent, inWindow, ask } = await askingWindow('narrow', { settings: { 'parley.approvals.popUp': 'never' } });
+agent.handlers['session/new'] = () => ({
+  sessionId: SESSION,
+  modes: { currentModeId: 'ask', availableModes: [{ id: 'ask', name: 'Ask before edits' }] },
+  models: { currentModelId: 'm', availableModels: [{ modelId: 'm', name: 'Gemini 3 Pro Preview' }] },
+});
+
+/** Nothing of it is cut off, and all of it lies in the other box. */
+async function isWhole(one: Locator, inside: Locator): Promise<void> {
+  const { cut, left } = await one.evaluate((element) => ({
+    cut: element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0,
+    left: Number.parseFloat(element.ownerDocument.defaultView?.getComputedStyle(element).paddingLeft ?? ''),
+  }));
+  const [box, outer] = await Promise.all([one.boundingBox(), inside.boundingBox()]);
+  assert.ok(box && outer, 'it is not drawn');
+  const [from, to] = [box.x + left, box.x + box.width];
+  const isInside = from >= outer.x - 1 && to <= outer.x + outer.width + 1 && box.y + box.height <= outer.y + outer.height + 1;
+  assert.ok(!cut && isInside && to > from, `${await one.textContent()}: ${JSON.stringify({ cut, left, box, outer })}`);
+}
+
+async function allowed({ chat }: Window): Promise<void> {
+  const card = chat.frame.locator('[data-ask]');
+  await card.getByRole('button', { name: 'Allow', exact: true }).click();
+  await card.waitFor({ state: 'detached' });
+}
+
+test(
+  'a command on a card breaks between its words, not within an option',
+  inWindow(async ({ window }) => {
+    void ask(run('run', COMMAND));
+    const words = window.chat.frame.locator('[data-ask] .command .option');
+    await words.first().waitFor();
+    for (const width of WIDTHS) {
+      await window.chatWidth(width);
+      const lines = await words.evaluateAll((all) => all.map((one) => one.getClientRects().length));
+      assert.deepEqual([...new Set(lines)], [1], `${width} px`);
+    }
+    await allowed(window);
+    agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'run', status: 'completed' });
+  }),
+);
+
+test(
+  'a row keeps the name of its file and how many lines came and went, whoever decided; its tooltip says all',
+  inWindow(async ({ window, folder }) => {
+    const { chat } = window;
+    const file = path.join(folder, FILE);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, 'a');
+    const content = [{ type: 'diff', path: file, oldText: 'a', newText: 'b\nc' }];
+    void ask({ toolCallId: 'edit', kind: 'edit', title: 'Edit', status: 'pending', content }, options);
+    await allowed(window);
+    agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'edit', status: 'completed' });
+    const edited = chat.call('Edited').locator('.row-line');
+    const ran = chat.call('Ran').locator('.row-line');
+    await edited.waitFor();
+    for (const width of WIDTHS) {
+      await window.chatWidth(width);
+      for (const part of ['.name', '.counts', '.decided .in-short']) await isWhole(edited.locator(part), edited);
+      await isWhole(ran.locator('.decided .in-short'), ran);
+      const code = await ran.locator('code').boundingBox();
+      const title = await ran.locator('.call-title').boundingBox();
+      assert.ok(code && title && title.x + title.width - code.x > width / 3, 'the command has most of its row');
+    }
+    assert.equal(await edited.locator('.words').getAttribute('title'), `Edited ${FILE} · allowed by you`);
+    assert.match((await ran.locator('.words').getAttribute('title')) ?? '', /--sourcemap && npm test --workspaces/);
+  }),
+);
+
+test(
+  'a new file on a row is shown as far as it is not folded, without a place of its own to scroll in',
+  inWindow(async ({ window, folder }) => {
+    const { chat } = window;
+    const newText = Array.from({ length: 70 }, (_, at) => `export const value${at} = ${at};\n`).join('');
+    const content = [{ type: 'diff', path: path.join(folder, 'src/values.ts'), oldText: null, newText }];
+    agent.update({ sessionUpdate: 'tool_call', toolCallId: 'new', kind: 'edit', title: 'Write', status: 'completed', content });
+    const diff = chat.call('Created').locator('.diff-lines');
+    await diff.waitFor();
+    assert.ok(await diff.evaluate((box) => box.scrollHeight <= box.clientHeight), 'nothing of it is hidden');
+    const more = diff.getByRole('button', { name: 'Show 55 more lines' });
+    await isWhole(more, diff);
+    await more.click();
+    const less = diff.getByRole('button', { name: 'Show less' });
+    await less.waitFor();
+    await isWhole(less, diff);
+  }),
+);
+
+test(
+  'the model is whole in its button, also while a turn runs and the context is counted; the tooltip has the rest',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    agent.update({ sessionUpdate: 'usage_update', used: 31_000, size: 128_000 });
+    await chat.frame.locator('[role="meter"]').waitFor({ state: 'attached' });
+    for (const width of WIDTHS) {
+      await window.chatWidth(width);
+      await isWhole(chat.frame.locator('.pill-model'), chat.frame.locator('.pill'));
+    }
+    const title = await chat.frame.locator('.pill').getAttribute('title');
+    assert.match(title ?? '', /Gemini 3 Pro Preview · Ask before edits · Context 24 % full/);
+  }),
+);
+
+test(
+  'the mark of an urgent step of the plan is one line high, beside the first line of its step',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    const content = 'Read the greeting and everything that calls it, in all packages';
+    agent.update({ sessionUpdate: 'plan', entries: [{ content, status: 'in_progress', priority: 'high' }] });
+    await chat.frame.locator('.strip').click();
+    const step = chat.frame.locator('.entry');
+    const [tag, whole] = [await step.locator('.tag').boundingBox(), await step.boundingBox()];
+    assert.ok(tag && whole && whole.height > 40 && tag.height < 24 && tag.y - whole.y < 8, JSON.stringify({ tag, whole }));
+  }),
+);
