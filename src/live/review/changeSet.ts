@@ -26,6 +26,7 @@ import {
 import { type ContentStore, decoded, isKept, isRestorable, linkTarget, movedKey, utf8Text, whyUnkept } from './contentStore.ts';
 import {
   changedSince,
+  checkOwnPlace,
   checkPlace,
   type FileContent,
   type Folders,
@@ -45,6 +46,7 @@ import {
   emptyScan,
   type FileState,
   findMoves,
+  foldersOfFiles,
   isOfRecords,
   type Moving,
   type Scan,
@@ -753,8 +755,9 @@ export class ChangeSet {
   /** Why files cannot be written now. A file that was moved stays as it is at both places. */
   async #refusals(turnId: TurnId, steps: readonly RestoreStep[]): Promise<ReadonlyMap<string, string>> {
     const refusals = new Map<string, string>();
-    for (const { name } of steps) {
-      const refused = await this.#whyRefused(name);
+    const names = new Set(steps.map(({ name }) => name));
+    for (const name of names) {
+      const refused = await this.#whyRefused(name, names);
       if (refused !== undefined) refusals.set(name, refused);
     }
     const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
@@ -765,15 +768,22 @@ export class ChangeSet {
     return refusals;
   }
 
-  async #whyRefused(name: string): Promise<string | undefined> {
+  async #whyRefused(name: string, all: ReadonlySet<string>): Promise<string | undefined> {
     if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name))) return unsavedIn(shownName(this.#folders, name));
     try {
-      const { root, below } = placeOf(this.#folders, name);
-      await checkPlace(root, below, this.#linkOver(name, await this.#present(name)));
+      await this.#checkPlace(name, all);
       return undefined;
     } catch (error) {
       return messageOf(error);
     }
+  }
+
+  /** Rejects where the file could not be written. `all` are written together: of a link on the way that is one of these, only the target counts. */
+  async #checkPlace(name: string, all: ReadonlySet<string>): Promise<void> {
+    const place = placeOf(this.#folders, name);
+    const over = this.#linkOver(name, await this.#present(name));
+    const makesRoom = [...foldersOfFiles([name])].some((folder) => all.has(folder));
+    await (makesRoom ? checkPlace(place.root, place.below, over) : checkOwnPlace(place, over));
   }
 
   /** Puts the files back to before that prompt, but for those `left` alone, by the names of the preview. Can be undone. */
@@ -1142,7 +1152,7 @@ export class ChangeSet {
   /** Adds unsaved text to both sides, because the user typed it since the last scan. undefined when a side is not text. */
   #segmentsIn(file: string, found: Tracked, present: string | null): Promise<Segments | undefined> {
     const isUnsaved = this.#deps.effects.hasUnsaved(file);
-    const of = [found.before, found.after, found.written, isUnsaved, present];
+    const of = [found.before, found.after, found.written, isUnsaved, this.inTurn, present];
     return this.#comparedOnce(file, of, () => this.#compare(found, present, isUnsaved));
   }
 
@@ -1165,7 +1175,7 @@ export class ChangeSet {
     const found = this.#state.tracked.get(name);
     const isUnsaved = this.#deps.effects.hasUnsaved(file);
     if (!found || found.written !== undefined || isUnsaved) return;
-    this.#remember(file, [found.before, found.after, found.written, isUnsaved, present], Promise.resolve(segments));
+    this.#remember(file, [found.before, found.after, found.written, isUnsaved, this.inTurn, present], Promise.resolve(segments));
   }
 
   #remember(what: string, of: readonly unknown[], segments: Promise<Segments | undefined>): void {
@@ -1180,7 +1190,8 @@ export class ChangeSet {
     const known = (await this.#textOf(found.after)) ?? '';
     const shown = await this.#withEnds(found, present ?? '', isUnsaved);
     const { read } = mannerOf(shown);
-    const after = read(isUnsaved ? known : shown);
+    // While the agent works, what the next look will find on the disk counts as the agent's; at rest it is somebody else's.
+    const after = read(isUnsaved || !this.inTurn ? known : shown);
     const written = found.written === undefined ? undefined : await this.#textOf(found.written);
     const agents = typeof written === 'string' ? writtenSince(read(written), read(known), after) : after;
     return withUserText(compareTexts(read(before ?? ''), agents), read(shown));
@@ -1402,7 +1413,7 @@ export class ChangeSet {
     const place = placeOf(this.#folders, name);
     const there = await this.#present(name);
     if (known !== undefined && known !== there) {
-      await checkPlace(place.root, place.below);
+      await checkOwnPlace(place);
       throw changedSince(name);
     }
     await putFile(place, content, mode, this.#linkOver(name, there)).catch((error: unknown) => {
@@ -1512,11 +1523,12 @@ export class ChangeSet {
     const removals: Work[] = [];
     const writes: Work[] = [];
     const moved = await this.#movedAmong(targets);
+    const names = new Set(targets.map(({ name }) => name));
     for (const one of targets) {
       const { name, target } = one;
       if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name))) throw new Error(unsavedIn(name));
       const place = placeOf(this.#folders, name);
-      await checkPlace(place.root, place.below, this.#linkOver(name, await this.#present(name)));
+      await this.#checkPlace(name, names);
       const source = moved.get(one);
       if (source) writes.push({ done: [one, source], run: () => moveFile(placeOf(this.#folders, source.name), place) });
       else if (![...moved.values()].includes(one)) {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Emitter } from '../../base/emitter.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Log } from '../../base/log.ts';
-import { isForeign, isSameFile, keyOfFile } from '../../protocols/paths.ts';
+import { isForeign, isSameFile, keyOfFile, realPathNow } from '../../protocols/paths.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Session, SessionId, ToolCall, Turn, TurnFile, TurnId, UnlistedChanges } from '../../session/model.ts';
 import { isSettled } from '../../session/parts.ts';
@@ -314,8 +314,10 @@ export class ChangeSets implements Disposable {
       const found = set.turnFiles(turn.id);
       if (!found || (turn.status === 'running' && found.files.length === 0)) continue;
       const watched = new Set(found.files.map((file) => keyOfFile(file.path)));
+      const isWatched = (file: string) => watched.has(keyOfFile(file)) || set.watches(file);
+      // What the agent writes through a link is watched where it is.
       const reported = reportedFiles(turn, session?.cwd ?? '').filter(
-        (file) => !watched.has(keyOfFile(file.path)) && !set.watches(file.path),
+        ({ path: file }) => !isWatched(file) && !isWatched(realPathNow(file)),
       );
       const there = await Promise.all(
         // The agent may not have asked about what it reports.

@@ -94,13 +94,19 @@ export async function checkPlace(root: string, name: string, overLink?: string):
   return path.join(folder, path.basename(file));
 }
 
+/** Like `checkPlace`, where no folder on the way may be a link, either. */
+export async function checkOwnPlace({ root, below }: FolderFile, overLink?: string): Promise<string> {
+  const real = await checkPlace(root, below, overLink);
+  if (real.normalize('NFC') !== path.join(realPathNow(root), below).normalize('NFC')) throw outside(below);
+  return real;
+}
+
 /**
  * Writes a file or link below `root` whole or not at all, or removes it (null); never through a link, and over none but the one that leads to
  * `overLink`. No folder on the way is a link: it would be another file. Without a `mode` it keeps its own, or has that of a new file. Rejects with a message for the user.
  */
 export async function putFile({ root, below }: FolderFile, content: FileContent, mode?: number, overLink?: string): Promise<void> {
-  const real = await checkPlace(root, below, overLink);
-  if (real.normalize('NFC') !== path.join(realPathNow(root), below).normalize('NFC')) throw changedSince(below);
+  const real = await checkOwnPlace({ root, below }, overLink);
   try {
     await (content === null ? removeReal(real) : writeReal(real, content, { durable: false, mode, overLink }));
   } catch (error) {
@@ -168,9 +174,6 @@ export function changedSince(name: string): Error {
 /** A link or a folder on the way was replaced, or the folder was taken out of the workspace. */
 function outside(name: string): Error {
   return new Error(
-    t(
-      '{0} now lies outside the workspace, so nothing was written. Remove the link that leads there, or add its folder, and try again.',
-      name,
-    ),
+    t('{0} now lies elsewhere, so nothing was written. Remove the link that leads there, or add its folder, and try again.', name),
   );
 }

@@ -123,7 +123,7 @@ export async function scanFolders(
   const leftOut = new Map<string, number>();
   const ends = new Map<string, string>();
   const rules = new Map<string, IgnoreRules>();
-  const watched = before.rules ? foldersOfFiles(before.files) : new Set<string>();
+  const watched = before.rules ? foldersOfFiles(before.files.keys()) : new Set<string>();
   const emptyFolders: string[] = [];
   const listed: Listed[] = [];
   for (const root of [folders.root, ...folders.others]) {
@@ -309,7 +309,7 @@ export async function watchedAmong(scan: Scan, names: readonly string[]): Promis
     rulesNow.set(folder, rules);
     return rules;
   };
-  const folders = foldersOfFiles(scan.files);
+  const folders = foldersOfFiles(scan.files.keys());
   for (const name of names) {
     if (scan.files.has(name) || (await isFound(scan, name, now))) chosen.add(name);
     if (folders.has(name)) for (const one of scan.files.keys()) if (one.startsWith(`${name}/`)) chosen.add(one);
@@ -448,9 +448,10 @@ function wasWatchedBelow({ begin }: FolderWalk, folder: string): boolean {
   return begin?.folders.has(begin.prefix + folder) === true;
 }
 
-function foldersOfFiles(files: FileStates): ReadonlySet<string> {
+/** All folders on the way to these. */
+export function foldersOfFiles(names: Iterable<string>): ReadonlySet<string> {
   const folders = new Set<string>();
-  for (const name of files.keys())
+  for (const name of names)
     for (let at = name.lastIndexOf('/'); at > 0 && !folders.has(name.slice(0, at)); at = name.lastIndexOf('/', at - 1))
       folders.add(name.slice(0, at));
   return folders;

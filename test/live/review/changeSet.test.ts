@@ -642,7 +642,7 @@ test(
       }
       return bytes;
     };
-    await assert.rejects(scene.changes.restore('t'), / now lies outside the workspace, so nothing was written\. Remove the link/);
+    await assert.rejects(scene.changes.restore('t'), / now lies elsewhere, so nothing was written\. Remove the link/);
     assert.ok(reads >= 3);
     assert.deepEqual([scene.read('a'), readFileSync(path.join(outside, 'file'), 'utf8')], ['one\n', 'untouched']);
     await scene.changes.undoRestore();
@@ -1322,13 +1322,62 @@ test(
     symlinkSync(outside, scene.path('lib'));
     await assert.rejects(
       scene.changes.settle(scene.path('lib/c.txt'), 'undo'),
-      / now lies outside the workspace, so nothing was written\. Remove the link/,
+      / now lies elsewhere, so nothing was written\. Remove the link/,
     );
     await assert.rejects(
       scene.changes.settle(scene.path('lib/c.txt'), 'undo', [hunk]),
-      / now lies outside the workspace, so nothing was written\. Remove the link/,
+      / now lies elsewhere, so nothing was written\. Remove the link/,
     );
     assert.equal(readFileSync(path.join(outside, 'c.txt'), 'utf8'), text);
+  }),
+);
+
+test(
+  'what another program writes after the turn is none of the agent’s lines, and stays when those are undone',
+  inScene(async (scene) => {
+    const file = scene.path('a');
+    const agents = (at: number) => ([5, 21].includes(at) ? `agent ${at}` : undefined);
+    const begin = async () => {
+      scene.write({ a: numbered(40) });
+      await scene.turn('t', () => scene.write({ a: numbered(40, agents) }));
+      scene.write({ a: numbered(40, (at) => (at === 11 ? 'other' : agents(at))) });
+    };
+    const others = numbered(40, (at) => (at === 11 ? 'other' : undefined));
+    await begin();
+    const hunks = await scene.hunks('a');
+    assert.deepEqual(
+      hunks.map(({ hunk }) => hunk.after),
+      [['agent 5'], ['agent 21']],
+    );
+    await scene.changes.settle(file, 'undo', hunks.slice(0, 1));
+    await scene.changes.settle(file, 'undo');
+    assert.deepEqual([scene.read('a'), scene.names], [others, []]);
+    await begin();
+    await scene.changes.settleTurn('t', 'undo', file);
+    assert.equal(scene.read('a'), others);
+    // In the agent's own line, it is taken away only on demand.
+    await begin();
+    scene.write({ a: scene.read('a').replace('agent 21', 'other, agent 21') });
+    const [, mixed] = await scene.hunks('a');
+    assert.ok(mixed);
+    await assert.rejects(scene.changes.settle(file, 'undo', [mixed]));
+    assert.match(scene.read('a'), /other, agent 21/);
+  }),
+);
+
+test(
+  'a folder that was moved and left a link behind: a restore says so beforehand and leaves its files alone, the others it restores',
+  inScene(async (scene) => {
+    scene.write({ 'lib/a': 'one\n', b: 'one\n' });
+    await scene.turn('t', () => scene.write({ 'lib/a': 'two\n', b: 'two\n' }));
+    mkdirSync(scene.path('moved'));
+    renameSync(scene.path('lib'), scene.path('moved/lib'));
+    symlinkSync('moved/lib', scene.path('lib'));
+    const preview = (await scene.changes.preview('t'))?.files.map(({ name, refused }) => [name, refused]);
+    const refused = 'lib/a now lies elsewhere, so nothing was written. Remove the link that leads there, or add its folder, and try again.';
+    assert.deepEqual(Object.fromEntries(preview ?? []), { b: undefined, 'lib/a': refused });
+    await scene.changes.restore('t', new Set(['lib/a']));
+    assert.deepEqual([scene.read('b'), scene.read('moved/lib/a')], ['one\n', 'two\n']);
   }),
 );
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
@@ -164,6 +164,55 @@ test(
     fakeHost.end('a', 't2');
     await fakeHost.until(() => fakeHost.rows('a', 't2') !== undefined);
     assert.deepEqual(fakeHost.rows('a'), ['outside.txt undone -']);
+  }),
+);
+
+test(
+  'a file that the agent wrote through a link in the folder is listed once, where it is',
+  withFakeHost(['a'], async (fakeHost) => {
+    mkdirSync(fakeHost.path('real'));
+    fakeHost.write('real/a.txt', 'old\n');
+    symlinkSync('real', fakeHost.path('linked'));
+    await fakeHost.start('a');
+    fakeHost.write('real/a.txt', 'new\n');
+    const diff = { path: fakeHost.path('linked/a.txt'), before: 'old\n', after: 'new\n' };
+    fakeHost.call('a', 'e', { kind: 'edit', output: [{ kind: 'diff', diff }] });
+    fakeHost.done('a', 'e');
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a') !== undefined);
+    assert.deepEqual(
+      fakeHost.get('a')?.store.now.turns[0]?.files?.map((one) => one.path),
+      [fakeHost.path('real/a.txt')],
+    );
+  }),
+);
+
+test(
+  'the lines of two agents in one file: each session has its own, and undoing one leaves the other’s',
+  withFakeHost(['a', 'b'], async (fakeHost) => {
+    const text = (changed: Readonly<Record<number, string>>) =>
+      Array.from({ length: 30 }, (_, at) => `${changed[at] ?? `row ${at}`}\n`).join('');
+    fakeHost.write('x', text({}));
+    for (const [id, changed] of [
+      ['a', { 3: 'of a' }],
+      ['b', { 3: 'of a', 20: 'of b' }],
+    ] as const) {
+      await fakeHost.start(id);
+      fakeHost.write('x', text(changed));
+      fakeHost.end(id);
+      await fakeHost.until(() => fakeHost.rows(id)?.length === 1);
+    }
+    const hunks = async (id: string) => {
+      const segments = await fakeHost.sets.of(id)?.segments(fakeHost.path('x'));
+      return hunksOfSegments(segments ?? []).map(({ hunk }) => hunk.after.join());
+    };
+    assert.deepEqual([await hunks('a'), await hunks('b')], [['of a'], ['of b']]);
+    await fakeHost.sets.of('a')?.settle(fakeHost.path('x'), 'undo');
+    assert.equal(readFileSync(fakeHost.path('x'), 'utf8'), text({ 20: 'of b' }));
+    assert.deepEqual([await hunks('a'), await hunks('b')], [[], ['of b']]);
+    await fakeHost.sets.of('b')?.settle(fakeHost.path('x'), 'undo');
+    assert.equal(readFileSync(fakeHost.path('x'), 'utf8'), text({}));
+    assert.deepEqual([fakeHost.sets.of('a')?.files, fakeHost.sets.of('b')?.files], [[], []]);
   }),
 );
 
