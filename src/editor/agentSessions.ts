@@ -1,9 +1,10 @@
 import * as vscode from 'vscode';
+import { beginningOf, copyTitle } from '../live/branch.ts';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { Past } from '../protocols/adapter.ts';
-import type { Session, SessionId, Turn, TurnId } from '../session/model.ts';
+import type { SessionId, Turn, TurnId } from '../session/model.ts';
 import { isBusy, runningTurn, titleOf } from '../session/select.ts';
 import { plainLabel } from './approvals/rowText.ts';
 import { commandTitle } from './commandTitle.ts';
@@ -25,8 +26,7 @@ export async function copySession(session: Subject): Promise<(Past & { readonly 
   if (now.link.state !== 'ready' || !now.link.offers.fork) return undefined;
   const key = await withProgress(`${now.agent.name}: ${vscode.l10n.t('Working')}`, (signal) => session.fork(signal));
   if (key === undefined) return undefined;
-  const copyOf = titleOf(now);
-  return { key, copyOf, title: vscode.l10n.t('Copy of {0}', copyOf || vscode.l10n.t('Conversation')) };
+  return { key, copyOf: titleOf(now), title: copyTitle(now) };
 }
 
 export interface BranchDeps {
@@ -47,20 +47,12 @@ export async function branchFrom(session: Subject, profile: Profile, turnId: Tur
   const copy = now.link.offers.fork ? await copySession(session) : undefined;
   if (now.link.offers.fork && !copy) return;
   const id = copy ? sessions.open(profile, now.cwd, copy) : newId();
-  if (!copy) sessions.openRecorded(profile, beginningOf(now, at, id));
+  if (!copy) sessions.openRecorded(profile, beginningOf(now, at + 1, id));
   const branch = sessions.get(id);
   if (!branch) return;
   if (!copy) void branch.restart();
   const turn = await whenThere(branch, at);
   if (turn) await edit(id, turn.id);
-}
-
-/** The conversation up to a turn, as a session of its own. Decisions about files stay with the session that changed them. */
-function beginningOf(now: Session, at: number, id: SessionId): Session {
-  const { resumeKey: _, plan: __, ...rest } = now;
-  const title = vscode.l10n.t('Copy of {0}', titleOf(now) || vscode.l10n.t('Conversation'));
-  const turns = now.turns.slice(0, at + 1).map(({ files: ___, ...turn }) => turn);
-  return { ...rest, id, title, turns, asks: [], queue: [], notices: [] };
 }
 
 /** The turn at that place, once the agent is ready and its record is read; undefined when it ends before that. */

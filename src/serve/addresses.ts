@@ -111,6 +111,11 @@ export function chatUri(sessionId: string): string {
   return `ahp-chat:/${sessionId}`;
 }
 
+/** True of a name that VS Code gives a chat of its own: `ahp-chat://<uuid>/<session>`; those of sessions have no authority. */
+export function isChatName(uri: string): boolean {
+  return /^ahp-chat:\/\/[\w-]{8,64}\/[\w-]{1,400}$/.test(uri);
+}
+
 const TERMINAL = 'ahp-terminal:/';
 
 /** True of an address that is that of no other channel: clients name their sessions. */

@@ -6,7 +6,16 @@ import type { ChangeSets } from '../live/review/changeSets.ts';
 import { isRoot, ROOT } from '../protocols/ahp/codec.ts';
 import type { RootState } from '../protocols/ahp/state.ts';
 import type { SessionEvent } from '../session/events.ts';
-import { changedTextPlace, changesetPlace, contentPlace, isFolder, isSessionName, pathOfUri, terminalPlace } from './addresses.ts';
+import {
+  changedTextPlace,
+  changesetPlace,
+  contentPlace,
+  isChatName,
+  isFolder,
+  isSessionName,
+  pathOfUri,
+  terminalPlace,
+} from './addresses.ts';
 import { textsAmong } from './attachments.ts';
 import { Changesets } from './changesets.ts';
 import { Channels, type ClientConnection, type HostClient, MOST_SUBSCRIPTIONS, type Origin } from './channels.ts';
@@ -31,7 +40,6 @@ const MODEL_VARIABLE = /^PARLEY_(?:LOCALE|MODEL_[A-Z_]+)$/;
 
 /** Methods that clients offer their users all the same (docs/protocols/ahp.md §8). */
 const NOT_SERVED: ReadonlyMap<string, string> = new Map([
-  ['createChat', 'A session has one chat here. Begin a new session instead.'],
   ['createTerminal', 'Clients cannot open terminals here: Parley shows those of its agents.'],
 ]);
 
@@ -78,6 +86,11 @@ const shapes = {
   reconnect: z.looseObject({ clientId: z.string(), lastSeenServerSeq: z.number(), subscriptions: z.array(z.string()) }),
   channel: z.looseObject({ channel: z.string() }),
   create: z.looseObject({ channel: z.string(), provider: z.string(), workingDirectories: z.optional(z.array(z.string())) }),
+  createChat: z.looseObject({
+    channel: z.string(),
+    chat: z.string(),
+    source: z.optional(z.looseObject({ kind: z.string(), chat: z.string(), turnId: z.optional(z.string()) })),
+  }),
   provider: z.looseObject({ provider: z.string() }),
   read: z.looseObject({ uri: z.string(), encoding: z.optional(z.string()) }),
   completions: z.looseObject({ channel: z.string(), text: z.string(), offset: z.number() }),
@@ -221,6 +234,10 @@ class ClientRequests {
         return this.#create(decoded(shapes.create, params));
       case 'disposeSession':
         return this.#dispose(this.#known(decoded(shapes.channel, params).channel));
+      case 'createChat':
+        return this.#createChat(decoded(shapes.createChat, params));
+      case 'disposeChat':
+        return this.#disposeChat(this.#known(decoded(shapes.channel, params).channel));
       case 'invokeChangesetOperation':
         return this.#invoke(decoded(shapes.operation, params));
       case 'resourceRead':
@@ -321,13 +338,14 @@ class ClientRequests {
   }
 
   /** Returns the scope of a changeset channel; undefined for the session's other channels. */
-  #scope(channel: string, { id, cwd, chat, retries }: Hosted) {
+  #scope(channel: string, hosted: Hosted) {
     const place = changesetPlace(channel);
     if (!place) return undefined;
     const { turnId } = place;
-    if (turnId !== undefined && chat.activeTurn?.id !== turnId && !chat.turns.some((turn) => turn.id === turnId))
-      throw new RequestError('notFound', 'There is no such turn.');
-    return { id, cwd, turnId: turnId === undefined ? undefined : retries.sessionTurn(turnId) };
+    if (turnId === undefined) return { id: hosted.id, cwd: hosted.cwd, turnId };
+    const owner = this.#hosted.chatWith(hosted, turnId);
+    if (!owner) throw new RequestError('notFound', 'There is no such turn.');
+    return { id: owner.id, cwd: owner.cwd, turnId: owner.retries.sessionTurn(turnId) };
   }
 
   async #invoke({ channel, operationId, target }: z.infer<typeof shapes.operation>) {
@@ -343,6 +361,31 @@ class ClientRequests {
 
   async #dispose(hosted: Hosted): Promise<null> {
     await this.#hosted.remove(hosted);
+    this.#changesets.forget(hosted.id);
+    return null;
+  }
+
+  /** A further chat of a session is a copy of one that is there. */
+  async #createChat({ channel, chat, source }: z.infer<typeof shapes.createChat>): Promise<null> {
+    const session = this.#known(channel);
+    if (source?.kind !== 'fork')
+      throw new RequestError('request', 'A session has further chats only as forks here. Begin a new session instead.');
+    const of = this.#known(source.chat);
+    if (of.uri !== session.uri) throw new RequestError('params', 'That chat is of another session.');
+    if (this.#find(chat)) throw new RequestError('exists', 'There is such a chat already.');
+    if (!isChatName(chat)) throw new RequestError('params', 'This is no name for a chat: a good one is ahp-chat://<uuid>/<session>.');
+    await this.#hosted.shown(of);
+    try {
+      await this.#hosted.fork(of, chat, source.turnId ?? of.chat.turns.at(-1)?.id ?? '');
+    } catch (error) {
+      throw new RequestError('request', messageOf(error));
+    }
+    return null;
+  }
+
+  async #disposeChat(hosted: Hosted): Promise<null> {
+    if (!hosted.forkOf) throw new RequestError('request', 'This is the only chat of its session. Delete the session instead.');
+    await this.#hosted.removeFork(hosted);
     this.#changesets.forget(hosted.id);
     return null;
   }

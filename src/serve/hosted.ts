@@ -1,4 +1,5 @@
 import { type Log, messageOf } from '../base/log.ts';
+import { branchAfter } from '../live/branch.ts';
 import type { Journal } from '../live/journal/journal.ts';
 import { type Profile, providerOf } from '../live/profiles.ts';
 import type { Sessions } from '../live/sessions.ts';
@@ -18,19 +19,21 @@ import {
   type TerminalState,
 } from '../protocols/ahp/state.ts';
 import type { Session, SessionId, TurnId } from '../session/model.ts';
-import { reduce } from '../session/reduce.ts';
 import { changesetsOf, chatUri, fileUri } from './addresses.ts';
 import type { Channels, Origin } from './channels.ts';
 import type { Taken } from './decide.ts';
-import { Retries, replayed } from './retries.ts';
+import { leftBehind, Retries, replayed } from './retries.ts';
 import { TerminalChannels } from './terminals.ts';
 import { chatActions, chatTitle, configOf, failure, pastWords, waitingIntents } from './translate.ts';
 import type { WindowCall, WindowTools } from './windowTools.ts';
 
 /** A session as clients know it. The first request for its agent starts the agent. */
 export interface Hosted {
+  /** Of the session; its forks have the same. */
   readonly uri: string;
   readonly id: SessionId;
+  /** The session whose copy this is: a further chat of it, with which it shares its state. */
+  readonly forkOf?: Hosted;
   readonly profile: Profile;
   readonly cwd: string;
   /** Milliseconds since the epoch. */
@@ -60,6 +63,8 @@ export type AgentStart =
 export interface SessionMark {
   readonly read?: true;
   readonly archived?: true;
+  /** It is a further chat of that session, of that name. */
+  readonly fork?: { readonly of: SessionId; readonly chat: string };
 }
 
 /** Which sessions clients have read or archived. */
@@ -85,6 +90,8 @@ export interface HostedDeps {
 
 /** Lines of a list that a client that comes back is told of, and removed sessions that are remembered for it. */
 const MOST_LIST_CHANGES = 200;
+/** Copies of one session. */
+const MOST_FORKS = 50;
 
 /** A change of the lists of clients. */
 interface ListChange {
@@ -95,9 +102,10 @@ interface ListChange {
 /** All sessions of the host, and their state as clients hold it. */
 export class HostedSessions {
   readonly #deps: HostedDeps;
+  /** The sessions by their addresses, and their forks by those of their chats. */
   readonly #byUri = new Map<string, Hosted>();
   /** Offers of agents from their last run, by profile; unknown before an agent runs. */
-  readonly #offers = new Map<string, { readonly models: AgentInfo['models']; readonly config: SessionConfig }>();
+  readonly #offers = new Map<string, { readonly models: AgentInfo['models']; readonly config: SessionConfig; readonly forks: boolean }>();
   readonly #dirty = new Set<SessionId>();
   readonly #terminals: TerminalChannels;
   #renamed: Promise<void> = Promise.resolve();
@@ -112,24 +120,26 @@ export class HostedSessions {
   /** Restores the sessions of earlier runs. */
   async restore(): Promise<void> {
     const entries = await this.#deps.journal.list();
+    const marked = (id: SessionId) => this.#deps.marks.of(id).fork !== undefined;
     this.#deps.marks.keepOnly(new Set(entries.map(({ head }) => head.id)));
-    for (const { head, title, at } of entries) {
+    const forkOf = (id: SessionId) => this.byId(this.#deps.marks.of(id).fork?.of ?? '');
+    // The sessions before their forks.
+    const ordered = entries.toSorted((a, b) => Number(marked(a.head.id)) - Number(marked(b.head.id)));
+    for (const { head, title, at } of ordered) {
       const profile = this.#deps.profiles().find((one) => one.id === head.profile);
       if (!profile) continue;
-      const hosted = this.#add(`${providerOf(profile.id)}:/${head.id}`, head.id, profile, head.cwd, head.at, {
-        kind: 'none',
-        stored: 'unread',
-      });
+      const agent = { kind: 'none', stored: 'unread' } as const;
+      const [of, chat] = [forkOf(head.id), this.#deps.marks.of(head.id).fork?.chat];
+      const hosted =
+        of && chat !== undefined
+          ? this.#addFork(of, head.id, chat, { createdAt: head.at, agent })
+          : this.#add(`${providerOf(profile.id)}:/${head.id}`, head.id, profile, head.cwd, head.at, agent);
       hosted.modifiedAt = at;
       // A killed host had no time to write the title.
       const stored = title === '' ? await this.stored(hosted) : undefined;
       const shown = title || (stored ? chatTitle(stored) : profile.name);
-      hosted.state = {
-        ...hosted.state,
-        title: shown,
-        lifecycle: 'ready',
-        chats: hosted.state.chats.map((chat) => ({ ...chat, title: shown })),
-      };
+      const chats = hosted.state.chats.map((one) => (one.resource === hosted.chat.resource ? { ...one, title: shown } : one));
+      hosted.state = { ...hosted.state, chats, ...(hosted.forkOf ? {} : { title: shown, lifecycle: 'ready' as const }) };
       hosted.chat = { ...hosted.chat, title: shown };
     }
   }
@@ -137,14 +147,14 @@ export class HostedSessions {
   agents(): readonly AgentInfo[] {
     return this.#deps.profiles().map((profile) => {
       const provider = providerOf(profile.id);
-      const known = this.#offers.get(profile.id)?.models ?? [];
+      const { models: known = [], forks = false } = this.#offers.get(profile.id) ?? {};
       const models = known.length > 0 ? known : [{ id: 'default', provider, name: 'Default' }];
       return {
         provider,
         displayName: profile.name,
         description: profile.command ?? profile.url ?? profile.protocol,
         models,
-        capabilities: {},
+        capabilities: forks ? { multipleChats: { fork: true } } : {},
       };
     });
   }
@@ -161,6 +171,16 @@ export class HostedSessions {
     return undefined;
   }
 
+  /** The chat of the session in which that turn is, the session's own one first; undefined for a turn of none. */
+  chatWith(hosted: Hosted, turnId: TurnId): Hosted | undefined {
+    const has = ({ chat }: Hosted) => chat.activeTurn?.id === turnId || chat.turns.some((turn) => turn.id === turnId);
+    return [hosted.forkOf ?? hosted, ...this.#forksOf(hosted)].find(has);
+  }
+
+  #forksOf(hosted: Hosted): readonly Hosted[] {
+    return [...this.#byUri.values()].filter(({ forkOf }) => forkOf === hosted);
+  }
+
   /** The session with the turns that clients know; undefined before its agent has started. */
   session({ id, chat, retries }: Hosted): Session | undefined {
     const session = this.#deps.sessions.get(id)?.store.now;
@@ -169,7 +189,7 @@ export class HostedSessions {
 
   /** Newest first. */
   list(): readonly SessionSummary[] {
-    const seen = [...this.#byUri.values()].filter((hosted) => !isDraft(hosted));
+    const seen = [...this.#byUri.values()].filter((hosted) => !hosted.forkOf && !isDraft(hosted));
     return seen.toSorted((a, b) => b.modifiedAt - a.modifiedAt).map(summaryOf);
   }
 
@@ -178,7 +198,7 @@ export class HostedSessions {
     const { channels } = this.#deps;
     const removed = this.#removed.filter(({ at }) => at >= seen).map(({ uri }) => toRemoved(uri));
     const changed = [...this.#byUri.values()]
-      .filter((hosted) => !isDraft(hosted) && (hosted.changedAt >= seen || !channels.isOfThisRun(seen)))
+      .filter((hosted) => !hosted.forkOf && !isDraft(hosted) && (hosted.changedAt >= seen || !channels.isOfThisRun(seen)))
       .toSorted((a, b) => b.modifiedAt - a.modifiedAt)
       .slice(0, MOST_LIST_CHANGES);
     return [...removed, ...changed.map((hosted) => (hosted.listedAt >= seen ? toAdded(hosted) : toChanged(hosted)))];
@@ -200,6 +220,40 @@ export class HostedSessions {
     return hosted;
   }
 
+  /** Copies the conversation up to and with a turn into a further chat of its session. Rejects with a sentence for the user. */
+  async fork(source: Hosted, chat: string, turnId: TurnId): Promise<void> {
+    const { sessions } = this.#deps;
+    const session = source.forkOf ?? source;
+    if (this.#forksOf(session).length >= MOST_FORKS) throw new Error('This session has too many chats.');
+    if (source.chat.activeTurn) throw new Error('Stop the turn first.');
+    if (!source.chat.turns.some((turn) => turn.id === turnId)) throw new Error('There is no such turn.');
+    if (source.agent.kind !== 'live') await this.#start(source, []);
+    // A turn that its agent never began is none of the conversation that is copied.
+    const known = source.retries.sessionTurn(turnId);
+    const id = crypto.randomUUID();
+    this.#deps.marks.set(id, { fork: { of: session.id, chat } });
+    const { next } = await branchAfter(sessions, { from: source.id, turnId: known, profile: source.profile, id }).catch(
+      (error: unknown) => {
+        this.#deps.marks.set(id, {});
+        throw error;
+      },
+    );
+    const fork = this.#addFork(session, id, chat, {
+      createdAt: this.#deps.now(),
+      agent: { kind: 'live' },
+      from: { chat: source.chat.resource, turnId },
+    });
+    if (next) fork.takenBack = next.id;
+    const begun = sessions.get(id)?.store.now;
+    if (begun) {
+      fork.retries.restore(begun);
+      fork.chat = replayed({ ...fork.chat, title: chatTitle(begun) }, withoutTakenBack(begun, fork.takenBack));
+    }
+    this.#deps.windowTools.offer(id, session.state.activeClients);
+    const { turns: _turns, ...summary } = fork.chat;
+    this.#updateSession(session, { type: 'session/chatAdded', summary: summaryIn(summary) });
+  }
+
   /** Removes the empty sessions of a client that is gone: windows create one before the first prompt. */
   async left(clientId: string): Promise<void> {
     const { channels } = this.#deps;
@@ -213,12 +267,25 @@ export class HostedSessions {
   /** Ends the agent and deletes the conversation: VS Code disposes of empty sessions, and of others when its user deletes them. */
   async remove(hosted: Hosted): Promise<void> {
     const { channels } = this.#deps;
+    for (const fork of this.#forksOf(hosted)) await this.removeFork(fork);
     this.#byUri.delete(hosted.uri);
     this.#terminals.forget(hosted.id);
     this.#deps.marks.set(hosted.id, {});
     this.#removed = [...this.#removed.slice(1 - MOST_LIST_CHANGES), { uri: hosted.uri, at: channels.seq }];
     this.#notify(toRemoved(hosted.uri));
     await this.#deps.sessions.forget(hosted.id);
+  }
+
+  /** The same for one chat of a session. */
+  async removeFork(fork: Hosted): Promise<void> {
+    const { resource } = fork.chat;
+    this.#byUri.delete(resource);
+    this.#terminals.forget(fork.id);
+    this.#deps.marks.set(fork.id, {});
+    this.#updateSession(fork, { type: 'session/chatRemoved', chat: resource });
+    for (const { id, chat } of fork.state.inputNeeded ?? [])
+      if (chat === resource) this.#updateSession(fork, { type: 'session/inputNeededRemoved', id });
+    await this.#deps.sessions.forget(fork.id);
   }
 
   /** Returns the state, including the journal's transcript, for a client that subscribes. */
@@ -247,7 +314,7 @@ export class HostedSessions {
     const found = await this.#deps.journal.read(id);
     if (!found) return undefined;
     retries.restore(found.session);
-    return reduce(found.session, { type: 'link.closed', reason: 'The agent host ended before this turn did.', at: this.#deps.now() });
+    return leftBehind(found.session, this.#deps.now());
   }
 
   /** Carries out a decision. Starts the agent if needed. */
@@ -258,6 +325,8 @@ export class HostedSessions {
     if (retries) hosted.retries.add(retries.sessionTurn, retries.clientTurn);
     for (const action of this.#pastWords(hosted, apply)) this.#updateChat(hosted, action);
     if (apply.type.startsWith('chat/')) this.#updateChat(hosted, apply as ChatAction, origin);
+    // The title of the session is that of its own chat.
+    else if (apply.type === 'session/titleChanged' && hosted.forkOf) hosted.chat = { ...hosted.chat, title: apply.title };
     else this.#updateSession(hosted, apply as SessionAction, origin);
     // The first prompt: from now on it is there for every client.
     if (wasDraft && !isDraft(hosted)) {
@@ -268,7 +337,7 @@ export class HostedSessions {
     if (apply.type === 'session/titleChanged') this.#rename(hosted, apply.title);
     if (apply.type === 'session/isReadChanged' || apply.type === 'session/isArchivedChanged') this.#mark(hosted);
     if (apply.type === 'session/activeClientSet' || apply.type === 'session/activeClientRemoved')
-      this.#deps.windowTools.offer(hosted.id, hosted.state.activeClients);
+      for (const { id } of [hosted, ...this.#forksOf(hosted)]) this.#deps.windowTools.offer(id, hosted.state.activeClients);
     if (apply.type === 'chat/toolCallComplete') {
       const [said] = apply.result.content ?? [];
       const answer = { ok: apply.result.success, text: said?.type === 'text' ? said.text : '' };
@@ -364,12 +433,17 @@ export class HostedSessions {
       hosted.goesOn.delete(intent.turnId);
       this.#send(hosted, [intent]);
     }
+    this.#learn(hosted.profile, session);
+    if (hosted.forkOf) {
+      // Mode and options of the session are those of its own chat.
+      hosted.chat = { ...hosted.chat, title: chatTitle(session) };
+      return this.#summaryChanged(hosted);
+    }
     const config = configOf(session);
     // No action changes the schema: current subscribers learn only the values.
     if (JSON.stringify(config.schema) !== JSON.stringify(hosted.state.config?.schema))
       hosted.state = { ...hosted.state, config: { ...config, values: hosted.state.config?.values ?? {} } };
     for (const action of sessionActions(hosted, session)) this.#updateSession(hosted, action);
-    this.#learn(hosted.profile, session);
     if (actions.length > 0 || hosted.chat.title !== hosted.state.title) this.#summaryChanged(hosted);
   }
 
@@ -459,17 +533,17 @@ export class HostedSessions {
   }
 
   #summaryChanged(hosted: Hosted): void {
-    const { title } = hosted.state;
-    if (hosted.chat.title !== title) hosted.chat = { ...hosted.chat, title };
-    const { status, modifiedAt } = hosted.chat;
+    const root = hosted.forkOf ?? hosted;
+    if (hosted === root && hosted.chat.title !== root.state.title) hosted.chat = { ...hosted.chat, title: root.state.title };
+    const { title, status, modifiedAt } = hosted.chat;
     const changes = { title, status, modifiedAt };
-    const [listed] = hosted.state.chats;
+    const listed = root.state.chats.find(({ resource }) => resource === hosted.chat.resource);
     if (listed && listed.title === title && listed.status === status && listed.modifiedAt === modifiedAt) return;
     const isVisible = listed?.title !== title || listed.status !== status;
-    this.#updateSession(hosted, { type: 'session/chatUpdated', chat: hosted.chat.resource, changes });
-    hosted.state = { ...hosted.state, status: statusOf(hosted) };
-    hosted.changedAt = this.#deps.channels.seq;
-    if (isVisible && !isDraft(hosted)) this.#notify(toChanged(hosted));
+    this.#updateSession(root, { type: 'session/chatUpdated', chat: hosted.chat.resource, changes });
+    root.state = { ...root.state, status: statusOf(root) };
+    root.changedAt = this.#deps.channels.seq;
+    if (isVisible && !isDraft(root)) this.#notify(toChanged(root));
   }
 
   #notify({ method, params }: ListChange): void {
@@ -481,9 +555,11 @@ export class HostedSessions {
     const option = session.options?.find((one) => one.about === 'model');
     const provider = providerOf(profile.id);
     const models = option?.kind === 'choice' ? option.choices.map(({ value, name }) => ({ id: value, provider, name })) : [];
-    const before = this.#offers.get(profile.id)?.models ?? [];
-    this.#offers.set(profile.id, { models, config: configOf(session) });
-    if (JSON.stringify(models) !== JSON.stringify(before))
+    const { models: before = [], forks: forked = false } = this.#offers.get(profile.id) ?? {};
+    const { fork, edit } = session.link.offers;
+    const forks = fork === true || edit === true;
+    this.#offers.set(profile.id, { models, config: configOf(session), forks });
+    if (JSON.stringify(models) !== JSON.stringify(before) || forks !== forked)
       this.#deps.channels.publishRoot({ type: 'root/agentsChanged', agents: this.agents() });
   }
 
@@ -495,6 +571,28 @@ export class HostedSessions {
   byId(id: SessionId): Hosted | undefined {
     for (const hosted of this.#byUri.values()) if (hosted.id === id) return hosted;
     return undefined;
+  }
+
+  #addFork(of: Hosted, id: SessionId, chat: string, { createdAt, agent, from }: ForkStart): Hosted {
+    const { uri, profile, cwd } = of;
+    const origin = from ? ({ kind: 'fork', ...from } as const) : ({ kind: 'user' } as const);
+    const summary = { ...summaryOfChat(id, profile.name, createdAt), resource: chat, origin };
+    const own = { uri, id, forkOf: of, profile, cwd, createdAt, modifiedAt: createdAt, listedAt: 0, changedAt: 0, agent };
+    const fork: Hosted = {
+      ...own,
+      chat: { ...summary, turns: [] },
+      retries: new Retries(),
+      goesOn: new Set(),
+      get state() {
+        return of.state;
+      },
+      set state(next) {
+        of.state = next;
+      },
+    };
+    this.#byUri.set(chat, fork);
+    if (!from) of.state = { ...of.state, chats: [...of.state.chats, summary] };
+    return fork;
   }
 
   #add(uri: string, id: SessionId, profile: Profile, cwd: string, createdAt: number, agent: AgentStart, maker?: string): Hosted {
@@ -533,6 +631,18 @@ export class HostedSessions {
   }
 }
 
+interface ForkStart {
+  readonly createdAt: number;
+  readonly agent: AgentStart;
+  /** The end of what was copied; absent after a restart. */
+  readonly from?: { readonly chat: string; readonly turnId: TurnId };
+}
+
+/** The line of a chat in its session. */
+function summaryIn({ resource, title, status, modifiedAt, origin }: ChatSummary): ChatSummary {
+  return { resource, title, status, modifiedAt, origin };
+}
+
 const READ = { read: true } as const;
 const ARCHIVED = { archived: true } as const;
 
@@ -557,7 +667,9 @@ function summaryOfChat(id: SessionId, title: string, at: number): ChatSummary {
 }
 
 function statusOf({ chat, state }: Hosted): number {
-  return (chat.status & STATUS.activity) | (state.status & (STATUS.read | STATUS.archived));
+  const others = state.chats.filter(({ resource }) => resource !== chat.resource);
+  const activity = Math.max(...[chat, ...others].map(({ status }) => status & STATUS.activity));
+  return activity | (state.status & (STATUS.read | STATUS.archived));
 }
 
 function summaryOf(hosted: Hosted): SessionSummary {
@@ -602,19 +714,21 @@ function sessionActions({ state }: Hosted, session: Session): readonly SessionAc
 const MAY_NEED_INPUT = /^chat\/(?:turn|error|truncated|toolCall(?:Ready|Confirmed|Complete)|input)/;
 
 /** Returns actions for the input that the session waits for, according to its chat. */
-function neededActions({ chat, state }: Hosted): readonly SessionAction[] {
-  const known = state.inputNeeded ?? [];
+function neededActions({ id, forkOf, chat, state }: Hosted): readonly SessionAction[] {
+  const known = (state.inputNeeded ?? []).filter((one) => one.chat === chat.resource);
+  // Copies have calls of the same names.
+  const nameOf = (one: string) => (forkOf ? `${id} ${one}` : one);
   const turn = chat.activeTurn;
   const wanted = (turn?.responseParts ?? []).flatMap((part): readonly InputNeeded[] => {
     if (part.kind === 'toolCall') {
       const { toolCall } = part;
-      const about = { id: toolCall.toolCallId, chat: chat.resource, turnId: turn?.id ?? '', toolCall } as const;
+      const about = { id: nameOf(toolCall.toolCallId), chat: chat.resource, turnId: turn?.id ?? '', toolCall } as const;
       if (needsInput(part)) return [{ ...about, kind: 'toolConfirmation' }];
       const clientId = toolCall.status === 'running' ? toolCall.contributor?.clientId : undefined;
       return clientId === undefined ? [] : [{ ...about, kind: 'toolClientExecution', clientId }];
     }
     return part.kind === 'inputRequest' && needsInput(part)
-      ? [{ id: part.request.id, chat: chat.resource, kind: 'chatInput', request: part.request }]
+      ? [{ id: nameOf(part.request.id), chat: chat.resource, kind: 'chatInput', request: part.request }]
       : [];
   });
   const gone = known.filter((one) => !wanted.some((other) => other.id === one.id));

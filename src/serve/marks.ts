@@ -6,7 +6,12 @@ import { makeOwnFolder, writeSecret } from '../live/hostProcess.ts';
 import type { SessionId } from '../session/model.ts';
 import type { KnownMarks, SessionMark } from './hosted.ts';
 
-const mark = z.object({ read: z.exactOptional(z.literal(true)), archived: z.exactOptional(z.literal(true)) });
+const fork = z.object({ of: z.string(), chat: z.string() });
+const mark = z.object({
+  read: z.exactOptional(z.literal(true)),
+  archived: z.exactOptional(z.literal(true)),
+  fork: z.exactOptional(fork),
+});
 const shape = z.record(z.string(), mark);
 
 const NONE: SessionMark = {};
@@ -29,8 +34,8 @@ export class SessionMarks implements KnownMarks {
 
   set(id: SessionId, wanted: SessionMark): boolean {
     const before = this.of(id);
-    if (before.read === wanted.read && before.archived === wanted.archived) return false;
-    if (wanted.read || wanted.archived) this.#known.set(id, wanted);
+    if (before.read === wanted.read && before.archived === wanted.archived && before.fork?.chat === wanted.fork?.chat) return false;
+    if (wanted.read || wanted.archived || wanted.fork) this.#known.set(id, wanted);
     else this.#known.delete(id);
     this.#write();
     return true;

@@ -2,6 +2,7 @@ import { reduceChat } from '../protocols/ahp/reduce.ts';
 import type { ChatState } from '../protocols/ahp/state.ts';
 import type { Intent } from '../session/intents.ts';
 import type { Part, Session, Turn, TurnId } from '../session/model.ts';
+import { reduce } from '../session/reduce.ts';
 import { chatActions } from './translate.ts';
 
 /**
@@ -80,6 +81,11 @@ export class Retries {
   #clientTurn(sessionTurn: TurnId): TurnId {
     return this.#clientTurns.get(sessionTurn) ?? sessionTurn;
   }
+}
+
+/** Returns a session that an earlier host stored, with everything ended that was in progress. */
+export function leftBehind(session: Session, at: number): Session {
+  return reduce(session, { type: 'link.closed', reason: 'The agent host ended before this turn did.', at });
 }
 
 /** Returns the chat of a session that an earlier host stored: clients see each retry continue its failed turn. */

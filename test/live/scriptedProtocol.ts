@@ -1,6 +1,7 @@
 import type { AdapterContext, Protocol } from '../../src/protocols/adapter.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Intent } from '../../src/session/intents.ts';
+import type { Offers } from '../../src/session/model.ts';
 
 /** A protocol whose adapter is played by hand: what it was told, and a mouth. */
 export function scriptedProtocol() {
@@ -15,8 +16,8 @@ export function scriptedProtocol() {
     say(...events: readonly SessionEvent[]): void {
       for (const event of events) this.scene.emit(event);
     }
-    ready(): void {
-      this.say({ type: 'link.ready', agent: { protocol: 'scripted', name: 'Fake' }, offers: {} });
+    ready(offers: Offers = {}): void {
+      this.say({ type: 'link.ready', agent: { protocol: 'scripted', name: 'Fake' }, offers });
     }
     endTurn(status: 'done' | 'cancelled' | 'failed' = 'done'): void {
       const turnId = this.prompts().at(-1)?.turnId ?? '';
@@ -41,6 +42,7 @@ export function scriptedProtocol() {
           }
           if (intent.type === 'answer') scene.emit({ type: 'ask.closed', askId: intent.askId, how: 'answered' });
         },
+        fork: async () => 'copy',
         ended: Promise.resolve(),
         dispose() {
           conversation.disposed += 1;

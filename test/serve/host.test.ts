@@ -1365,7 +1365,7 @@ test('attack: unknown versions, sessions and methods, and broken messages are re
   await assert.rejects(client.ask('resourceRead', { uri: 'file:///etc/passwd' }), /-32008/);
   await assert.rejects(client.ask('resourceRead', { uri: 'parley-content:/%ZZ' }), /-32008/);
   await assert.rejects(client.ask('createTerminal'), /-32601.*Clients cannot open terminals/);
-  await assert.rejects(client.ask('createChat'), /-32601.*one chat/);
+  await assert.rejects(client.ask('createChat'), /-32602/);
   for (const params of [undefined, null, [], 'x', {}, { channel: 1 }]) await client.notify('dispatchAction', params);
   await client.dispatch('fake:/none', { type: 'chat/turnStarted' });
   assert.equal(client.refusals.length, 1);

@@ -283,6 +283,10 @@ export function reduceSession(state: SessionState, action: SessionAction): Sessi
         ...state,
         config: { ...state.config, values: action.replace ? action.config : { ...state.config.values, ...action.config } },
       };
+    case 'session/chatAdded':
+      return { ...state, chats: replacing(state.chats, action.summary, (one) => one.resource) };
+    case 'session/chatRemoved':
+      return { ...state, chats: state.chats.filter(({ resource }) => resource !== action.chat) };
     case 'session/chatUpdated':
       return { ...state, chats: state.chats.map((chat) => (chat.resource === action.chat ? { ...chat, ...action.changes } : chat)) };
     case 'session/inputNeededSet':

@@ -217,7 +217,8 @@ export interface ChatSummary {
   readonly title: string;
   readonly status: number;
   readonly modifiedAt: string;
-  readonly origin: { readonly kind: 'user' };
+  /** `fork`: it began as a copy of another chat, up to that turn. */
+  readonly origin: { readonly kind: 'user' } | { readonly kind: 'fork'; readonly chat: string; readonly turnId: string };
 }
 export interface ChatState extends ChatSummary {
   readonly turns: readonly EndedTurn[];
@@ -358,6 +359,8 @@ export type SessionAction =
   | { readonly type: 'session/titleChanged'; readonly title: string }
   | { readonly type: 'session/activityChanged'; readonly activity?: string }
   | { readonly type: 'session/configChanged'; readonly config: Readonly<Record<string, string | boolean>>; readonly replace?: true }
+  | { readonly type: 'session/chatAdded'; readonly summary: ChatSummary }
+  | { readonly type: 'session/chatRemoved'; readonly chat: string }
   | { readonly type: 'session/chatUpdated'; readonly chat: string; readonly changes: Partial<ChatSummary> }
   | { readonly type: 'session/inputNeededSet'; readonly request: InputNeeded }
   | { readonly type: 'session/inputNeededRemoved'; readonly id: string }
@@ -435,7 +438,7 @@ export interface AgentInfo {
   readonly displayName: string;
   readonly description: string;
   readonly models: readonly { readonly id: string; readonly provider: string; readonly name: string }[];
-  readonly capabilities: Readonly<Record<string, never>>;
+  readonly capabilities: { readonly multipleChats?: { readonly fork?: boolean } };
 }
 export interface RootState {
   readonly agents: readonly AgentInfo[];
