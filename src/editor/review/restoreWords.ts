@@ -47,6 +47,6 @@ function outcomeOf({ name, how, users, refused }: RestoredFile): string {
     delete: vscode.l10n.t('deleted'),
     unknown: vscode.l10n.t('cannot be undone'),
   } as const;
-  const own = { kept: vscode.l10n.t('your changes stay'), lost: vscode.l10n.t('your changes are lost') } as const;
+  const own = { kept: vscode.l10n.t('other changes stay'), lost: vscode.l10n.t('other changes are lost') } as const;
   return `${name} — ${[kinds[how], users ? own[users] : ''].filter(Boolean).join(', ')}`;
 }

@@ -277,7 +277,8 @@ export function withoutTracked(state: ReviewState, name: string, how: 'kept' | '
     if (change.hunks?.kept === 0) return 'undone';
     if (change.hunks && how !== 'kept') return 'kept';
     if (how !== 'by content') return how;
-    return change.before === present ? 'undone' : 'kept';
+    // Of a file that is gone, nothing is left.
+    return change.before === present || (present === null && change.after !== null) ? 'undone' : 'kept';
   });
 }
 

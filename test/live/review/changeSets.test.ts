@@ -217,6 +217,23 @@ test(
 );
 
 test(
+  'a file that one agent made and another changed: deleted by the first session’s undo, the other’s change is undone, too',
+  withFakeHost(['a', 'b'], async (fakeHost) => {
+    await fakeHost.start('a');
+    fakeHost.write('made', 'one\ntwo\nthree\n');
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 1);
+    await fakeHost.start('b');
+    fakeHost.write('made', 'of b\ntwo\nthree\n');
+    fakeHost.end('b');
+    await fakeHost.until(() => fakeHost.rows('b')?.length === 1);
+    rmSync(fakeHost.path('made'));
+    await fakeHost.sets.of('b')?.userSaved(fakeHost.path('made'));
+    await fakeHost.until(() => fakeHost.rows('b')?.[0] === 'made undone -');
+  }),
+);
+
+test(
   'an ignored file that the agent tells of is listed, and is not named a second time as left out',
   withFakeHost(['a'], async (fakeHost) => {
     fakeHost.write('.gitignore', '.env\n*.log\n');
