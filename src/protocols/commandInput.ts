@@ -1,6 +1,6 @@
 import { DEEPEST } from '../base/json.ts';
 import { writtenPermitKey } from '../base/paths.ts';
-import { MAY_RUN } from '../session/dangers.ts';
+import { ARGUMENTS_KEPT, MAY_RUN } from '../session/dangers.ts';
 import type { Approval, ApprovalDetail, Diff } from '../session/model.ts';
 
 /** The command in a call's arguments, and whether the arguments hold anything else. */
@@ -67,9 +67,6 @@ function unknownMembers(input: Readonly<Record<string, unknown>>, said: readonly
   });
   return unknown.length === 0 ? undefined : Object.fromEntries(unknown);
 }
-
-/** Text of arguments that is shown, in UTF-16 units. */
-const ARGUMENTS_KEPT = 4000;
 
 /** The members of an edit's arguments that are neither its texts and files nor plain words, to be shown below it: they may be carried out. */
 export function runningMembers(rawInput: unknown, diffs: readonly Diff[]): readonly ApprovalDetail[] {

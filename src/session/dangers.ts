@@ -64,8 +64,10 @@ function sendsMore({ name, value }: Member): boolean {
 const MOST_MEMBERS = 50;
 /** The most UTF-16 units of them: some 50 ms. */
 const MOST_MEMBER_TEXT = 60_000;
-/** Codecs cut longer texts of members. */
-const SHORTEST_CUT = 3900;
+/** UTF-16 units of a call's arguments that codecs show at least, and cut behind. */
+export const ARGUMENTS_KEPT = 4000;
+/** A text of members may be cut from this length on: blanks at its ends may be gone. */
+const SHORTEST_CUT = ARGUMENTS_KEPT - 100;
 /** Names of members that something may carry out. */
 export const MAY_RUN =
   /command|cmd|script|shell|bash|exec|eval|program|argv|hook|run|before|after|then|finally|^(?:pre|post|next|do|on)(?:$|[_A-Z])/i;

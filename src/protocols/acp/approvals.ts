@@ -3,6 +3,7 @@ import { t } from '../../base/l10n.ts';
 import { resolvePath, writtenPermitKey } from '../../base/paths.ts';
 import { find, keys, put, remove, type Table } from '../../conversation/state.ts';
 import { sameMeaning } from '../../session/approvalAnswers.ts';
+import { ARGUMENTS_KEPT } from '../../session/dangers.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Ask, Content, Field, Option, Question } from '../../session/model.ts';
 import { wrappedCommand } from '../../transport/shellLine.ts';
@@ -141,7 +142,7 @@ function textsOf(call: CallFacts): string[] {
 }
 
 function pretty(rawInput: unknown): string {
-  return JSON.stringify(rawInput, null, 2).slice(0, 4000);
+  return JSON.stringify(rawInput, null, 2).slice(0, ARGUMENTS_KEPT);
 }
 
 const WORKING_DIRECTORY = /^\[current working directory ([^\n]+?)\](?: \([^\n]*\))?$/;

@@ -3,6 +3,7 @@ import { agentError, t } from '../../base/l10n.ts';
 import type { Failure } from '../../base/outcomes.ts';
 import { namedPath, resolvePath } from '../../base/paths.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
+import { ARGUMENTS_KEPT } from '../../session/dangers.ts';
 import type { Answer } from '../../session/intents.ts';
 import type {
   Approval,
@@ -397,7 +398,7 @@ function detailsOf(request: RequestPayload['ApprovalRequest'], call: AskContext[
     details.push({ type: 'mcp', server, tool: mcp[1] ?? '', ...(call?.input === undefined ? {} : { input: call.input }) });
   }
   const others = input && otherArguments(call?.input);
-  const texts = [...textsOf(blocks), ...(others ? [JSON.stringify(others, null, 2).slice(0, 4000)] : [])];
+  const texts = [...textsOf(blocks), ...(others ? [JSON.stringify(others, null, 2).slice(0, ARGUMENTS_KEPT)] : [])];
   const [detail, ...beside] = details;
   if (!detail) return { detail: { type: 'text', text: [request.description, ...texts].join('\n') } };
   if (texts.length > 0) beside.push({ type: 'text', text: texts.join('\n') });
