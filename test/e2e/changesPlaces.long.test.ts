@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
 import { diskAgent, numbered, text } from './diskAgent.ts';
 import { ReviewPage } from './pages/review.ts';
@@ -169,6 +170,50 @@ for (const of of ['session', 'prompt'] as const)
       assert.equal(read('two.txt'), changed(18));
     }),
   );
+
+test(
+  'a deletion is decided about where it is shown: in its diff and among several in one editor, by the keys, the lenses and the buttons of the title',
+  inWindow(async ({ window }) => {
+    const { chat, diff, page } = window;
+    const review = await cleared(window);
+    const names = ['gone1.txt', 'gone2.txt', 'gone3.txt', 'gone4.txt'];
+    for (const name of names) write(name, text(lines));
+    disk.act = () => {
+      for (const name of names) rmSync(inFolder(name));
+    };
+    await chat.exchange('delete them');
+    await chat.lastTurn.getByText('4 files changed').waitFor();
+    await review.show();
+    await review.row('gone1.txt').click();
+    await diff.compared();
+    await review.lens('Keep').waitFor();
+    await window.pictures('review/places-deletion', ['dark', 'light', 'contrast']);
+    // The keyboard may be in either side.
+    await page.locator('.editor.original .view-line', { hasText: 'line 4' }).first().click();
+    await page.locator('.editor.original :focus').waitFor({ state: 'attached' });
+    await chord(window, 'Shift+n');
+    await untilFile(inFolder('gone1.txt'), /line 20\n/);
+    await until(async () => (await diff.modified()).includes('line 4'), 'nothing is deleted in the diff any more');
+    await review.lenses(0);
+    await review.show();
+    await review.row('gone2.txt').click();
+    await diff.compared();
+    await diff.action('Undo Changes in File').click();
+    await untilFile(inFolder('gone2.txt'), /line 20\n/);
+    await review.row('gone2.txt').waitFor({ state: 'hidden' });
+    await window.closeEditors();
+    await window.command('Parley: Open All Changes to Review');
+    await review.lenses(2);
+    await window.pictures('review/places-deletions');
+    await review.decide('Undo', 0);
+    await untilFile(inFolder('gone3.txt'), /line 20\n/);
+    await review.lenses(1);
+    await review.decide('Keep', 0);
+    await review.isEmpty();
+    assert.equal(existsSync(inFolder('gone4.txt')), false);
+    for (const name of names.slice(0, 3)) assert.equal(read(name), text(lines));
+  }),
+);
 
 test(
   'in the list: a file is kept, what a prompt did to another is undone with the prompt, and the rest of it with its file, by the buttons of their rows',

@@ -10,7 +10,7 @@ import type { Session, SessionId, TurnId } from '../../session/model.ts';
 import { commandTitle } from '../commandTitle.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import { ChangesTree, type FileRow, isRow, labelOf, promptLabel, type Row, type TurnRow } from './changesTree.ts';
-import { noChangeHere, openTextDiff, ReviewDocuments } from './documents.ts';
+import { DELETED_AFTER, DELETED_BEFORE, noChangeHere, openTextDiff, REVIEW_SCHEME, ReviewDocuments } from './documents.ts';
 import { covers, FileHunks, takesTyped } from './fileHunks.ts';
 import { effectWords, isLeft, leftWords, listed, reasonWords, restoredWords } from './restoreWords.ts';
 
@@ -72,7 +72,10 @@ export class ChangesReview implements Disposable {
   /** Keeps or undoes the hunk at that line of the file, or at the cursor. The editor's quick diff passes its changes and the shown one's index. */
   async settleHunk(how: 'keep' | 'undo', uri?: unknown, place?: unknown, index?: unknown): Promise<void> {
     const editor = vscode.window.activeTextEditor;
-    const reviewed = await this.#hunks.find(uri instanceof vscode.Uri ? uri : editor?.document.uri);
+    const wanted = uri instanceof vscode.Uri ? uri : editor?.document.uri;
+    const deleted = this.#hunks.deletedIn(wanted);
+    if (deleted !== undefined) return this.settleFile(how, vscode.Uri.file(deleted));
+    const reviewed = await this.#hunks.find(wanted);
     const at = typeof place === 'number' ? place : (quickDiffLine(place, index) ?? editor?.selection.active.line);
     const hunk = at === undefined ? undefined : reviewed?.hunks.find((one) => covers(one, at));
     if (!reviewed || !hunk) return noChangeHere();
@@ -86,7 +89,10 @@ export class ChangesReview implements Disposable {
   /** Keeps or undoes all changes of a file: of the row that was chosen, or the file in front. */
   async settleFile(how: 'keep' | 'undo', row?: unknown): Promise<void> {
     if (isRow(row)) return this.#settleRow(how, row);
-    const file = (row instanceof vscode.Uri ? row : vscode.window.activeTextEditor?.document.uri)?.fsPath;
+    // The title of several diffs in one editor names none of their files.
+    const shown = [row instanceof vscode.Uri ? row : undefined, vscode.window.activeTextEditor?.document.uri];
+    const files = shown.flatMap((uri) => (uri ? [this.#hunks.deletedIn(uri) ?? uri.fsPath] : []));
+    const file = files.find((one) => this.#sets.reviewing(one) !== undefined);
     const set = file === undefined ? undefined : this.#sets.reviewing(file);
     if (!set || file === undefined) return;
     await this.#sets.lookAll();
@@ -283,10 +289,11 @@ export class ChangesReview implements Disposable {
     if (base === undefined) return undefined;
     const earlier = from === undefined ? file : path.resolve(file, path.relative(name, from));
     const isLink = links?.before !== undefined;
-    const left = isLink ? this.#documents.put('link', earlier, base ?? '') : this.#hunks.showBase('before', file, base ?? '', earlier);
+    const key = kind === 'deleted' ? DELETED_BEFORE : 'before';
+    const left = isLink ? this.#documents.put('link', earlier, base ?? '') : this.#hunks.showBase(key, file, base ?? '', earlier);
+    if (kind === 'deleted') return [left, this.#hunks.showDeleted(DELETED_AFTER, file)];
     // The editor would open what a link leads to.
-    const isThere = kind !== 'deleted' && links?.after === undefined;
-    return [left, isThere ? vscode.Uri.file(file) : this.#documents.put('deleted', file, links?.after ?? '')];
+    return [left, links?.after === undefined ? vscode.Uri.file(file) : this.#documents.put('link/after', file, links.after)];
   }
 
   async #mark(items: readonly (readonly [Row, vscode.TreeItemCheckboxState])[]): Promise<void> {
@@ -351,9 +358,13 @@ function partlyWatched(): string {
 function inFront(): { readonly current: string; readonly inDiff: boolean; readonly inDiffs?: true } {
   const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
   if (isMultiDiff(input)) return { current: vscode.window.activeTextEditor?.document.uri.fsPath ?? '', inDiff: true, inDiffs: true };
-  if (input instanceof vscode.TabInputTextDiff) return { current: input.modified.fsPath, inDiff: input.modified.scheme === 'file' };
+  if (input instanceof vscode.TabInputTextDiff) return { current: input.modified.fsPath, inDiff: isFileOrOurs(input.modified) };
   const isFile = input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom || input instanceof vscode.TabInputNotebook;
   return { current: isFile ? input.uri.fsPath : '', inDiff: false };
+}
+
+function isFileOrOurs({ scheme }: vscode.Uri): boolean {
+  return scheme === 'file' || scheme.startsWith(REVIEW_SCHEME);
 }
 
 /** The editor has a class for it, which its types do not know yet. */

@@ -3,6 +3,14 @@ import type { Disposable } from '../../base/lifetime.ts';
 import { visibleText } from '../../session/visible.ts';
 
 export const REVIEW_SCHEME = 'parley-review';
+/** What the keys of the two sides of a deletion end with: it is decided about there, as the file itself cannot be on the screen. */
+export const DELETED_BEFORE = 'deleted/before';
+export const DELETED_AFTER = 'deleted/after';
+
+/** True for either side of a deletion; the path of its address is the file's. */
+export function isSideOfDeletion({ scheme, query }: vscode.Uri): boolean {
+  return scheme.startsWith(REVIEW_SCHEME) && /(?:^|\/)deleted\/(?:before|after)$/.test(query);
+}
 
 /** The title of a tab: characters that mislead are written out. */
 export function tabTitle(title: string): string {
@@ -24,19 +32,19 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
   readonly #entries = new Map<string, Entry>();
   readonly #changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.#changes.event;
-  readonly #scheme: string;
+  readonly scheme: string;
   readonly #registration: vscode.Disposable;
 
   /** The editor takes one provider per scheme; the scheme of another one begins with `REVIEW_SCHEME` too. */
   constructor(scheme = REVIEW_SCHEME) {
-    this.#scheme = scheme;
+    this.scheme = scheme;
     this.#registration = vscode.workspace.registerFileSystemProvider(scheme, this, { isCaseSensitive: true });
   }
 
   /** The address of the text with that key, whether it exists or not. */
   address(key: string, path: string): vscode.Uri {
     return vscode.Uri.from({
-      scheme: this.#scheme,
+      scheme: this.scheme,
       path: path.startsWith('/') ? path : `/${path.replaceAll('\\', '/')}`,
       query: key,
     });
@@ -55,7 +63,7 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
 
   /** True for these documents, whether the text still exists or not. */
   owns(uri: vscode.Uri): boolean {
-    return uri.scheme === this.#scheme;
+    return uri.scheme === this.scheme;
   }
 
   remove(uri: vscode.Uri): void {

@@ -2,7 +2,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
-import type { ChangeSet, UnsavedBeside } from '../../live/review/changeSet.ts';
+import type { ChangeSet, UnreviewedFile, UnsavedBeside } from '../../live/review/changeSet.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import { isSameFile } from '../../protocols/paths.ts';
 import { readTextFile, writeTextFile } from '../../protocols/textFile.ts';
@@ -11,7 +11,7 @@ import { mergedInto } from '../../session/merge.ts';
 import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { isSavedForAgent, onSavesTyped, presentText } from '../files.ts';
-import type { ReviewDocuments } from './documents.ts';
+import { isSideOfDeletion, REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
 import { changeWords, LensChanges, lensTooltip } from './lenses.ts';
 
 /** Milliseconds without typing before hunks are recomputed. */
@@ -57,8 +57,8 @@ export class FileHunks implements Disposable {
     borderStyle: 'dashed',
     borderColor: new vscode.ThemeColor('editorGutter.deletedBackground'),
   });
-  /** The files whose texts without what is to be reviewed are shown, by the addresses of these. */
-  readonly #bases = new Map<string, { readonly file: string; readonly put: (text: string) => vscode.Uri }>();
+  /** Texts of ours that follow the decisions about a file, by their addresses. */
+  readonly #bases = new Map<string, { readonly file: string; readonly put: (text: string) => vscode.Uri; readonly isNow: boolean }>();
   /** By address; includes documents that only have lenses. */
   readonly #shown = new Map<string, Reviewed>();
   #resting: NodeJS.Timeout | undefined;
@@ -79,7 +79,13 @@ export class FileHunks implements Disposable {
       provideCodeLenses: this.#lensesOf.bind(this),
       resolveCodeLens: (lens) => (lens instanceof LaterLens ? new vscode.CodeLens(lens.range, lens.later) : lens),
     };
-    this.#life.own(vscode.languages.registerCodeLensProvider({ scheme: 'file' }, provider));
+    const schemes = ['file', REVIEW_SCHEME, documents.scheme];
+    this.#life.own(
+      vscode.languages.registerCodeLensProvider(
+        schemes.map((scheme) => ({ scheme })),
+        provider,
+      ),
+    );
     this.#life.own(vscode.commands.registerCommand(SHOW_REMOVED, showRemoved));
     this.#life.own(vscode.commands.registerCommand(MERGE_UNSAVED, (uri: unknown) => this.#merge(uri).catch(showError)));
     this.#life.own(vscode.window.onDidChangeVisibleTextEditors(() => this.update()));
@@ -97,10 +103,27 @@ export class FileHunks implements Disposable {
 
   /** Shows the file's text without what is to be reviewed, at that path; it follows the decisions. `key` keeps texts of one path apart. */
   showBase(key: string, file: string, text: string, at = file): vscode.Uri {
+    return this.#follow(key, file, text, at, false);
+  }
+
+  /** Shows a file that was deleted as it is now: empty, until the deletion is undone. */
+  showDeleted(key: string, file: string): vscode.Uri {
+    return this.#follow(key, file, '', file, true);
+  }
+
+  #follow(key: string, file: string, text: string, at: string, isNow: boolean): vscode.Uri {
     const put = (now: string) => this.#documents.put(key, at, now);
     const uri = put(text);
-    this.#bases.set(uri.toString(), { file, put });
+    this.#bases.set(uri.toString(), { file, put, isNow });
     return uri;
+  }
+
+  /** The file whose deletion is shown in that document, and is to be decided about. */
+  deletedIn(uri: vscode.Uri | undefined): string | undefined {
+    if (!uri || !isSideOfDeletion(uri)) return undefined;
+    const file = this.#bases.get(uri.toString())?.file ?? uri.fsPath;
+    const isIt = (one: UnreviewedFile) => one.kind === 'deleted' && isSameFile(one.path, file);
+    return this.#sets.reviewing(file)?.files.some(isIt) ? file : undefined;
   }
 
   of(uri: vscode.Uri | undefined): Reviewed | undefined {
@@ -191,20 +214,26 @@ export class FileHunks implements Disposable {
     const editors = vscode.window.visibleTextEditors;
     for (const editor of editors) this.#decorate(editor);
     const addresses = editors.map(({ document }) => document.uri.toString());
-    this.#lenses.refresh(addresses.filter((one) => shown.has(one) || known.has(one)));
+    const deletions = new Set(
+      editors
+        .map(({ document }) => document.uri)
+        .filter((uri) => isSideOfDeletion(uri))
+        .map(String),
+    );
+    this.#lenses.refresh(addresses.filter((one) => shown.has(one) || known.has(one) || deletions.has(one)));
     this.#updateKeys();
     this.#setQuickDiff([...shown.values()].some(({ hunks }) => hunks.length > 0));
     await this.#followBases();
   }
 
-  /** Kept hunks are no change any more, where the two texts are on the screen, too. */
+  /** Kept hunks are no change any more, where the two texts are on the screen, too; nor is a deletion that is undone or kept. */
   async #followBases(): Promise<void> {
     for (const { uri } of vscode.workspace.textDocuments) {
       const shown = this.#bases.get(uri.toString());
       if (!shown) continue;
-      const set = this.#sets.reviewing(shown.file);
-      const base = await (set ? set.baseText(shown.file) : presentText(shown.file));
-      if (typeof base === 'string') shown.put(base);
+      const set = shown.isNow ? undefined : this.#sets.reviewing(shown.file);
+      const text = await (set ? set.baseText(shown.file) : presentText(shown.file));
+      if (text !== undefined) shown.put(text ?? '');
     }
   }
 
@@ -245,6 +274,7 @@ export class FileHunks implements Disposable {
   async #setKeys(): Promise<void> {
     const uri = vscode.window.activeTextEditor?.document.uri;
     const set = (has: boolean) => vscode.commands.executeCommand('setContext', 'parley.fileHasHunks', has);
+    if (this.deletedIn(uri) !== undefined) return void set(true);
     // A key that is pressed while they are counted is not lost.
     if (!this.of(uri)) void set(uri?.scheme === 'file' && this.#sets.reviewing(uri.fsPath) !== undefined);
     const count = (await this.find(uri))?.hunks.length ?? 0;
@@ -273,6 +303,7 @@ export class FileHunks implements Disposable {
   async #lensesOf(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
     const { uri } = document;
     this.#lenses.asked(uri.toString());
+    if (uri.scheme !== 'file') return this.deletedIn(uri) !== undefined && uri.query.endsWith('after') ? this.#wholeLenses(document) : [];
     const reviewed = await this.find(uri);
     if (!reviewed) return this.#wholeLenses(document);
     const { hunks } = reviewed;
@@ -306,7 +337,7 @@ export class FileHunks implements Disposable {
     const { whyUnkept: why, unkept } = found;
     const refused = why === undefined ? [] : [lens(vscode.l10n.t('Not kept for review: {0}', why), '')];
     if (unkept) return [keep, lens(vscode.l10n.t('cannot be undone'), ''), ...refused];
-    const words = changeWords(found) ?? vscode.l10n.t('binary, large or not UTF-8');
+    const words = changeWords(found) ?? (uri.scheme === 'file' ? vscode.l10n.t('binary, large or not UTF-8') : vscode.l10n.t('deleted'));
     const reason = refused.length > 0 ? refused : [lens(words, '')];
     return [keep, lens(vscode.l10n.t('Undo'), 'parley.undoFile'), ...reason];
   }

@@ -275,13 +275,15 @@ export class Review implements Disposable {
     const sides = this.#orExcerpt(located, diffs);
     const key = `${session.id}/${turn.id}`;
     const name = located.ok ? file : excerptName(file);
-    const left = this.#documents.put(`${key}/before`, located.ok ? (row.from ?? file) : name, sides.before ?? '');
+    const isDeleted = located.ok && sides.after === null;
+    const sideKey = (side: 'before' | 'after') => `${key}/${isDeleted ? 'deleted/' : ''}${side}`;
+    const left = this.#documents.put(sideKey('before'), located.ok ? (row.from ?? file) : name, sides.before ?? '');
     // Uses the file itself where nothing was changed since.
     const isPresent =
       located.ok && row.links?.after === undefined && typeof present === 'string' && plain(present) === plain(sides.after ?? '');
     const right = isPresent
       ? (openDocument(file)?.uri ?? vscode.Uri.file(file))
-      : this.#documents.put(`${key}/after`, name, sides.after ?? '');
+      : this.#documents.put(sideKey('after'), name, sides.after ?? '');
     const subject: DiffSubject = { kind: 'turn', sessionId: session.id, turnId: turn.id, file };
     this.#remember({ subject, left, right });
     const note = located.ok ? '' : ` (${vscode.l10n.t('excerpt')})`;
