@@ -61,6 +61,33 @@ test(
 );
 
 test(
+  'a restore over a folder that a link has replaced says how many files were not changed, with the reason of each',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const names = ['lots/one.txt', 'lots/two.txt', 'lots/three.txt'];
+    for (const name of names) write(name, `${name}\n`);
+    disk.act = () => {
+      for (const name of names) write(name, `${name} agent\n`);
+    };
+    await window.openChat();
+    await chat.frame.getByText('Disk').first().waitFor();
+    await chat.exchange('change the lots');
+    await chat.lastTurn.getByText('3 files changed').waitFor();
+    renameSync(inFolder('lots'), inFolder('lots-moved'));
+    symlinkSync('lots-moved', inFolder('lots'));
+    await window.command('Parley: Restore Files to Before a Prompt');
+    await window.pick.choose('change the lots');
+    const dialog = page.locator('.monaco-dialog-box');
+    await dialog.getByRole('button', { name: 'Restore Files' }).click();
+    await dialog.getByText('Not changed: 3 files').waitFor();
+    await window.pictures('review/trouble-restore-link', ['dark', 'light', 'contrast']);
+    await dialog.getByRole('button', { name: 'OK' }).click();
+    for (const name of names) assert.equal(read(name), `${name} agent\n`);
+    await window.command('Parley: Keep All Changes');
+  }),
+);
+
+test(
   'a file outside the workspace: what the agent reports is listed as not watched, shown as a diff, and undone',
   inWindow(async ({ window }) => {
     const { chat } = window;

@@ -226,7 +226,7 @@ export class ChangesReview implements Disposable {
     const left = preview.files.filter(isLeft);
     const problem = await this.#sets.restore(session.id, turnId, new Set(left.map(({ name }) => name))).then(() => undefined, messageOf);
     if (problem === undefined && left.length === 0) void this.#offerUndo(session.id, preview.files.length);
-    else void this.#tellLeft(left, problem);
+    else void this.#tellLeft(left, problem, problem === undefined ? left.length : (await set?.preview(turnId))?.files.length);
     return problem === undefined ? { sessionId: session.id, turnId, conversation: answer === 'both' } : undefined;
   }
 
@@ -260,10 +260,13 @@ export class ChangesReview implements Disposable {
     await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Restore Files'), resources);
   }
 
-  /** In a dialog, as the question was: some files are not as it may have been understood. `problem`: why more of them were not written. */
-  async #tellLeft(left: readonly RestoredFile[], problem: string | undefined): Promise<void> {
-    const detail = [...(problem === undefined ? [] : [problem]), reasonWords(left)].join('\n');
-    const text = left.length > 0 ? leftWords(left.length) : commandTitle('restoreFiles');
+  /**
+   * In a dialog, as the question was: some files are not as it may have been understood. `problem`: why more of them were not written. `count`: how
+   * many were not, in all.
+   */
+  async #tellLeft(left: readonly RestoredFile[], problem: string | undefined, count = 0): Promise<void> {
+    const detail = [...(problem === undefined ? [] : [problem]), reasonWords(left)].filter(Boolean).join('\n');
+    const text = count > 0 ? leftWords(count) : commandTitle('restoreFiles');
     // No Undo here: it would be what Enter does.
     await vscode.window.showWarningMessage(text, { modal: true, detail });
   }
