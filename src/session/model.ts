@@ -131,6 +131,8 @@ export interface TurnFile {
   readonly change: 'created' | 'changed' | 'deleted';
   /** Absolute; where the turn has moved it from. */
   readonly from?: string;
+  /** Absolute; the folder of the workspace in which it lies, where that is not the session's own. */
+  readonly folder?: string;
   /** Lines of it that the file has now; absent where the file is not text. */
   readonly added?: number;
   readonly removed?: number;

@@ -289,6 +289,12 @@ export function relativePath(path: string, cwd: string): string {
   return isWindowsPath(cwd) && path.includes('\\') ? shown.replaceAll('/', '\\') : shown;
 }
 
+/** A path of a file that a turn has changed, for people: in another folder of the workspace with the name of that folder before it. */
+export function filePath({ folder }: Pick<TurnFile, 'folder'>, path: string, cwd: string): string {
+  const below = folder === undefined ? path : relativePath(path, folder);
+  return folder === undefined || below === path ? relativePath(path, cwd) : `${folder.replace(/^.*[\\/]/, '')}/${below}`;
+}
+
 /** The name of a session in lists: its title, or the beginning of its first prompt. */
 export function titleOf(session: Session, longest = 60): string {
   if (session.title) return session.title;

@@ -165,6 +165,7 @@ test(
     await chat.frame.getByText('Disk').first().waitFor();
     await chat.exchange('write in both');
     await chat.lastTurn.getByText('2 files changed').waitFor();
+    await chat.lastTurn.locator('.path-button', { hasText: /^\s*beside\/other\.txt\s*$/ }).waitFor();
     await review.show();
     await review.row('other.txt').getByText('beside').waitFor();
     await window.pictures('review/kind-folders');

@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Turn, TurnFile } from '../../src/session/model.ts';
-import { callsOf, callTitle, changedFiles, diffsOf, relativePath, turnFiles } from '../../src/session/select.ts';
+import { callsOf, callTitle, changedFiles, diffsOf, filePath, relativePath, turnFiles } from '../../src/session/select.ts';
 import { linkWords, permissionWords, shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { commandTitle, t, visible } from '../strings.ts';
@@ -41,8 +41,8 @@ function headView(view: View, turn: Turn, files: readonly TurnFile[]): TemplateR
 
 function fileRow(view: View, turn: Turn, file: TurnFile): TemplateResult {
   const { path, from } = file;
-  const shown = relativePath(path, view.session.cwd);
-  const origin = from === undefined ? nothing : html`<bdi>${visible(relativePath(from, view.session.cwd))}</bdi> → `;
+  const shown = filePath(file, path, view.session.cwd);
+  const origin = from === undefined ? nothing : html`<bdi>${visible(filePath(file, from, view.session.cwd))}</bdi> → `;
   const diff = () => view.act.review({ turnId: turn.id, path });
   const open = () => (file.change === 'deleted' ? diff() : view.act.open(path));
   const name = isUnwatched(turn, file) ? shown.slice(folderOf(shown).length).replace(/^[\\/]/, '') : shown;

@@ -202,6 +202,7 @@ const turnFile = z.looseObject({
   path: text,
   change: z.enum(['created', 'changed', 'deleted']),
   from: optional(text),
+  folder: optional(text),
   added: optional(number),
   removed: optional(number),
   whyUnkept: optional(text),

@@ -34,6 +34,7 @@ import {
   foldersOf,
   moveFile,
   nameOf,
+  otherFolder,
   placeOf,
   putFile,
   putMode,
@@ -296,6 +297,7 @@ export class ChangeSet {
         ...(why === undefined ? {} : { whyUnkept: why }),
         ...(callId === undefined ? {} : { callId }),
         ...(from === undefined ? {} : { from: fileOf(this.#folders, from) }),
+        ...otherFolder(this.#folders, name),
         ...linksOf(change),
         ...permissionsOf(change),
       };

@@ -67,8 +67,14 @@ export function placeOf(folders: Folders, name: string): FolderFile {
 
 /** For the user: with the folder's own name before it, where it is not the session's. */
 export function shownName(folders: Folders, name: string): string {
-  const root = folders.others.find((folder) => name.startsWith(prefixOf(folders, folder)));
+  const { folder: root } = otherFolder(folders, name);
   return root === undefined ? name : `${path.basename(root)}/${name.slice(prefixOf(folders, root).length)}`;
+}
+
+/** The folder of a file where it is not the session's own. */
+export function otherFolder(folders: Folders, name: string): { readonly folder?: string } {
+  const folder = folders.others.find((one) => name.startsWith(prefixOf(folders, one)));
+  return folder === undefined ? {} : { folder };
 }
 
 function slashed(folder: string): string {

@@ -862,6 +862,13 @@ test(
     const name = path.basename(other);
     assert.deepEqual(scene.names.toSorted(), ['changed inside/a.txt', `changed ${name}/b.txt`, `created ${name}/new.txt`]);
     assert.deepEqual(scene.changes.turnFiles('t')?.unlisted?.folders, [`${name}/node_modules`]);
+    assert.deepEqual(
+      scene.changes
+        .turnFiles('t')
+        ?.files.map(({ folder }) => folder)
+        .toSorted(),
+      [other, other, undefined],
+    );
     assert.equal(hunksOfSegments((await scene.changes.segments(path.join(other, 'b.txt'))) ?? []).length, 1);
     // It is not in the workspace any more: what is there can be read, and nothing is written there.
     scene.others = [];
