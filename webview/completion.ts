@@ -266,12 +266,11 @@ export const MENU_ID = 'composer-menu';
 
 /** The list above the composer. Focus stays in the composer; aria-activedescendant names the active line. */
 export function menuView(menu: Menu, at: number, choose: (index: number) => void): TemplateResult {
-  const label = menu.kind === 'command' ? t('Commands') : t('Suggestions');
   // Long lists scroll, also by keys for who moves into them; the mouse leaves the focus in the composer.
   return html`<div class="menu" tabindex="0" @mousedown=${(event: Event) => event.preventDefault()}>
     ${menu.looking ? html`<div class="menu-note faint" role="status"><span class="menu-looking" aria-hidden="true"></span>${t('Looking at the files…')}</div>` : nothing}
     ${menu.problem === undefined ? nothing : html`<div class="menu-note" role="status">${t('{0} failed: {1}', t('Suggestions'), visibleText(menu.problem))}</div>`}
-    <div role="listbox" id=${MENU_ID} aria-label=${label}>
+    <div role="listbox" id=${MENU_ID} aria-label=${t('Suggestions')}>
     ${menu.items.map(
       (item, index) =>
         html`<div class="menu-item" role="option" id=${optionId(index)} aria-selected=${index === at ? 'true' : 'false'} aria-disabled=${isEmpty(item) ? 'true' : nothing}

@@ -197,7 +197,8 @@ function editorAnswers(deps: ChatAnswersDeps) {
       return null;
     },
     openTerminal: async ({ sessionId, terminalId }) => {
-      if (!terminals.show(known(sessions, sessionId).id, terminalId)) throw new Error(vscode.l10n.t('The terminal is gone.'));
+      if (!terminals.show(known(sessions, sessionId).id, terminalId))
+        throw new Error(vscode.l10n.t('{0} does not exist.', vscode.l10n.t('Terminal')));
       return null;
     },
     trustWorkspace: async () => {

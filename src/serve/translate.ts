@@ -25,7 +25,7 @@ import {
   withSender,
 } from '../protocols/ahp/state.ts';
 import { clientLabel, isTooWide } from '../session/approvalAnswers.ts';
-import { callWords } from '../session/callWords.ts';
+import { callWords, rowPieces } from '../session/callWords.ts';
 import { hunksOf } from '../session/hunks.ts';
 import type { Intent } from '../session/intents.ts';
 import type {
@@ -367,9 +367,9 @@ class ActionBuilder {
     const question = this.#session.asks.find((ask) => ask.kind === 'question' && ask.callId === call.id);
     if (question) return { markdown: escaped(question.title) };
     if (call.decision?.kind === 'answers') return { markdown: escaped(callWords(call, this.#session).verb) };
-    const { verb, thing, code, place, problem } = callWords({ ...call, status }, this.#session);
-    const named = thing === undefined ? '' : code ? ` ${asCode(thing)}` : ` ${escaped(thing)}`;
-    return { markdown: `${escaped(verb)}${named}${place ? ` ${escaped(place)}` : ''}${problem ? ` · ${escaped(problem)}` : ''}` };
+    const words = callWords({ ...call, status }, this.#session);
+    const row = rowPieces(words).map(({ role, text, gap }) => (role === 'thing' && words.code ? ` ${asCode(text)}` : gap + escaped(text)));
+    return { markdown: `${row.join('')}${words.problem ? ` · ${escaped(words.problem)}` : ''}` };
   }
 
   #content(call: ToolCall, isOver: boolean): readonly ResultContent[] {

@@ -36,9 +36,27 @@ export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'termin
   return decided === undefined ? named : { ...named, decided, ...(earlier === undefined ? decidedShort(call) : { decidedShort: '✓' }) };
 }
 
-/** Separates the verb from the thing: a space, or nothing in a language that writes none. */
-export function gapIn({ verb, thing = '' }: Pick<CallWords, 'verb' | 'thing'>): string {
-  return joinWords(verb, thing).slice(verb.length, -thing.length || undefined);
+/** A piece of a row, with what separates it from the one before: a space, or nothing in a language that writes none. */
+export interface RowPiece {
+  readonly role: 'verb' | 'thing' | 'place';
+  readonly text: string;
+  readonly gap: string;
+}
+
+/** Verb, thing and place in the order of the user's language: Chinese puts the place before the verb. */
+export function rowPieces({ verb, thing, place }: Pick<CallWords, 'verb' | 'thing' | 'place'>): readonly RowPiece[] {
+  const texts = { verb, thing, place };
+  const roles = isPlaceFirst() ? (['place', 'verb', 'thing'] as const) : (['verb', 'thing', 'place'] as const);
+  const pieces = roles.flatMap((role) => (texts[role] === undefined ? [] : [{ role, text: texts[role] }]));
+  return pieces.map((piece, at) => ({ ...piece, gap: gapBetween(pieces[at - 1]?.text, piece.text) }));
+}
+
+function isPlaceFirst(): boolean {
+  return /^\p{Script=Han}/u.test(t('in {0}', ''));
+}
+
+function gapBetween(left: string | undefined, right: string): string {
+  return left === undefined ? '' : joinWords(left, right).slice(left.length, -right.length || undefined);
 }
 
 /** The group a finished call may fold into; undefined for a call with a row of its own. */
@@ -53,28 +71,37 @@ export function callGroup(call: ToolCall, session: Pick<Session, 'terminals'>): 
 }
 
 /** "Read 3 files · searched for foo in src · ran 2 commands", with the first word beginning the line. `sought`: the known searches. */
-export function groupWords(groups: readonly CallGroup[], sought: readonly string[] = []): string {
+export function groupWords(groups: readonly CallGroup[], sought: readonly Sought[] = []): string {
   const count = (group: CallGroup) => groups.filter((one) => one === group).length;
   const [read, searched, ran] = [count('read'), count('search'), count('run')];
   const texts = [
     read === 0 ? '' : t('read {0} {0|file|files}', read),
-    searched === 0
-      ? ''
-      : sought.length === searched && searched < 3
-        ? t('searched for {0}', sought.join(', '))
-        : t('searched {0} {0|time|times}', searched),
+    searched === 0 ? '' : sought.length === searched && searched < 3 ? soughtWords(sought) : t('searched {0} {0|time|times}', searched),
     ran === 0 ? '' : t('ran {0} {0|command|commands}', ran),
   ].filter(Boolean);
   const text = texts.join(' · ');
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
-/** The query, place and result of a search: "foo in src (12 matches)". Undefined for all other calls. */
-export function soughtText(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): string | undefined {
+/** A search that is done: "foo (12 matches)", and "in src". */
+export interface Sought {
+  readonly text: string;
+  readonly place?: string;
+}
+
+/** Undefined for all other calls. */
+export function soughtIn(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): Sought | undefined {
   if (call.kind !== 'search') return undefined;
   const { thing, place, result } = callWords(call, session);
   if (thing === undefined) return undefined;
-  return [thing.slice(0, 60), place, result === undefined ? undefined : `(${result})`].filter(Boolean).join(' ');
+  const found = result === undefined ? [] : [`(${result})`];
+  const text = [thing.slice(0, 60), ...(isPlaceFirst() || place === undefined ? [] : [place]), ...found].join(' ');
+  return { text, ...(isPlaceFirst() && place !== undefined ? { place } : {}) };
+}
+
+function soughtWords(sought: readonly Sought[]): string {
+  if (!sought.some(({ place }) => place !== undefined)) return t('searched for {0}', sought.map(({ text }) => text).join(', '));
+  return sought.map(({ text, place = '' }) => [place, t('searched for {0}', text)].filter(Boolean).reduce(joinWords)).join(', ');
 }
 
 /** Milliseconds in words: "4.2 s", "1:05". */
@@ -94,13 +121,16 @@ function wordsOf(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): C
   if (isPlan(call)) return planWords(call);
   const stage = stageOf(call);
   const words = wordsAbout(call, session, stage);
-  return stage === 'failed' && words.problem === undefined ? { ...words, problem: t('failed') } : words;
+  // The agent's own title has no verb of ours that would tell it.
+  return stage === 'failed' && words.problem === undefined && words.thing === undefined
+    ? { ...words, problem: t('Failed').toLowerCase() }
+    : words;
 }
 
 function wordsAbout(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>, stage: Stage): CallWords {
-  if (opens(call) && stage !== 'failed') return fileWords(call, session.cwd, stage === 'running' ? t('Opening') : t('Opened'));
+  if (opens(call)) return fileWords(call, session.cwd, OPEN[stage]());
   const looked = lookedAt(call, session.cwd);
-  if (looked !== undefined) return { verb: LOOK[stage](), ...looked };
+  if (looked !== undefined) return { verb: READ[stage](), ...looked };
   switch (call.kind) {
     case 'execute':
       return commandWords(call, session, stage);
@@ -122,7 +152,7 @@ function wordsAbout(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>,
 
 /** The words for a plan, with the number of finished steps where the input lists them. */
 function planWords({ status, input }: ToolCall): CallWords {
-  if (status === 'failed') return { verb: t('Plan'), problem: t('failed') };
+  if (status === 'failed') return { verb: t('Could not edit'), thing: t('Plan') };
   const steps = typeof input === 'object' && input !== null ? Object.values(input).find(Array.isArray) : undefined;
   if (steps === undefined || steps.length === 0) return { verb: t('Updated the plan') };
   const done = steps.filter(
@@ -135,42 +165,49 @@ function planWords({ status, input }: ToolCall): CallWords {
 const READ: Readonly<Record<Stage, () => string>> = {
   running: () => t('Reading'),
   done: () => t('Read'),
-  failed: () => t('Reading'),
+  failed: () => t('Could not read'),
   rejected: () => t('Rejected'),
   cancelled: () => t('Stopped'),
 };
 const EDIT: Readonly<Record<Stage, () => string>> = {
   running: () => t('Editing'),
   done: () => t('Edited'),
-  failed: () => t('Editing'),
+  failed: () => t('Could not edit'),
   rejected: () => t('Rejected'),
   cancelled: () => t('Stopped'),
 };
 const DELETE: Readonly<Record<Stage, () => string>> = {
   running: () => t('Deleting'),
   done: () => t('Deleted'),
-  failed: () => t('Deleting'),
+  failed: () => t('Could not delete'),
   rejected: () => t('Rejected'),
   cancelled: () => t('Stopped'),
 };
 const SEARCH: Readonly<Record<Stage, () => string>> = {
   running: () => t('Searching for'),
   done: () => t('Searched for'),
-  failed: () => t('Searching for'),
+  failed: () => t('Could not search for'),
   rejected: () => t('Rejected'),
   cancelled: () => t('Stopped'),
 };
-const LOOK: Readonly<Record<Stage, () => string>> = {
-  running: () => t('Looking up'),
-  done: () => t('Looked up'),
-  failed: () => t('Looking up'),
+const OPEN: Readonly<Record<Stage, () => string>> = {
+  running: () => t('Opening'),
+  done: () => t('Opened'),
+  failed: () => t('Could not open'),
+  rejected: () => t('Rejected'),
+  cancelled: () => t('Stopped'),
+};
+const USE: Readonly<Record<Stage, () => string>> = {
+  running: () => t('Using'),
+  done: () => t('Used'),
+  failed: () => t('Could not run'),
   rejected: () => t('Rejected'),
   cancelled: () => t('Stopped'),
 };
 const RUN: Readonly<Record<Stage, () => string>> = {
   running: () => t('Running'),
   done: () => t('Ran'),
-  failed: () => t('Ran'),
+  failed: () => t('Could not run'),
   rejected: () => t('Rejected'),
   cancelled: () => t('Stopped'),
 };
@@ -207,10 +244,10 @@ function commandWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'
         ? t('exit {0}', code)
         : signal !== null
           ? t('killed ({0})', signal)
-          : stage === 'failed'
-            ? t('failed')
-            : undefined;
-  return { verb: RUN[stopped](), thing, code: true, ...(problem === undefined ? {} : { problem }) };
+          : undefined;
+  // A command that has ended with a code did run.
+  const verb = stopped === 'failed' && problem !== undefined ? t('Ran') : RUN[stopped]();
+  return { verb, thing, code: true, ...(problem === undefined ? {} : { problem }) };
 }
 
 /** Reads the exit code from the text of agents without a terminal: their error, or the first or last lines of the output. */
@@ -294,12 +331,9 @@ function otherWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   const ofServer = server === undefined || tool === undefined ? undefined : t('{0} of {1}', tool, server);
   // A tool's bare name does not show its progress.
   const used = ofServer ?? (url === undefined && title === call.name ? title : undefined);
-  if (stage === 'rejected') return { verb: t('Rejected'), thing: used ?? url ?? title };
-  if (stage === 'cancelled') return { verb: t('Stopped'), thing: used ?? url ?? title };
-  if (used !== undefined)
-    return stage === 'failed' ? { verb: used, problem: t('failed') } : { verb: stage === 'running' ? t('Using') : t('Used'), thing: used };
-  if (url !== undefined) return { verb: stage === 'done' ? t('Opened') : t('Opening'), thing: url };
-  return stage === 'failed' ? { verb: title, problem: t('failed') } : { verb: title };
+  if (used !== undefined) return { verb: USE[stage](), thing: used };
+  if (url !== undefined) return { verb: OPEN[stage](), thing: url };
+  return stage === 'rejected' || stage === 'cancelled' ? { verb: OPEN[stage](), thing: title } : { verb: title };
 }
 
 function pathOf(call: ToolCall): string | undefined {

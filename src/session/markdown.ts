@@ -1,5 +1,5 @@
 import { t } from '../base/l10n.ts';
-import { callWords } from './callWords.ts';
+import { callWords, rowPieces } from './callWords.ts';
 import type { Content, Part, Session, Turn } from './model.ts';
 import { linesText, relativePath, titleOf } from './select.ts';
 
@@ -28,10 +28,11 @@ function partMarkdown(part: Part, session: Session): readonly string[] {
     case 'prompt':
       return [part.content.map((content) => quoted(contentMarkdown(content, session.cwd))).join('\n>\n')];
     case 'call': {
-      const { verb, thing, code, place, problem, result } = callWords(part.call, session);
+      const words = callWords(part.call, session);
+      const { code, problem, result } = words;
       const asked = part.call.decision?.kind === 'answers' && result !== undefined ? ` · ${result}` : '';
-      const about = thing === undefined ? '' : ` ${code ? codeSpan(thing) : thing}`;
-      return [`- ${verb}${about}${place ? ` ${place}` : ''}${problem ? ` · ${problem}` : ''}${asked}`];
+      const row = rowPieces(words).map(({ role, text, gap }) => (role === 'thing' && code ? ` ${codeSpan(text)}` : gap + text));
+      return [`- ${row.join('')}${problem ? ` · ${problem}` : ''}${asked}`];
     }
     case 'thought':
     case 'notice':

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { callGroup, callWords, durationText, groupWords, hasRun, soughtText } from '../../src/session/callWords.ts';
+import { filled, inEnglish, setTranslator } from '../../src/base/l10n.ts';
+import { callGroup, callWords, durationText, groupWords, hasRun, rowPieces, soughtIn } from '../../src/session/callWords.ts';
 import type { Terminal, ToolCall } from '../../src/session/model.ts';
 
 const call = (change: Partial<ToolCall>): ToolCall => ({
@@ -38,7 +40,7 @@ test('a listed folder has words of its own and folds with what was read; a plan 
   assert.equal(said(list({})), 'Read w');
   assert.equal(said(list({ path: '/w/src' })), 'Read src/');
   assert.equal(said(list({ path: 'src' }, { status: 'running' })), 'Reading src/');
-  assert.equal(said(list({ path: '/w/src' }, { status: 'failed' })), 'Reading src/ failed');
+  assert.equal(said(list({ path: '/w/src' }, { status: 'failed' })), 'Could not read src/');
   assert.equal(callGroup(list({}), session()), 'read');
   const todos = [{ title: 'a', status: 'done' }, { title: 'b', status: 'pending' }, 7];
   assert.equal(callWords(call({ kind: 'think', name: 'SetTodoList', input: { todos } }), session()).result, '1/3');
@@ -110,6 +112,36 @@ test('what was rejected did not run, whatever the agent reports of it; unless it
   assert.equal(said(call({ kind: 'execute', input: { command: 'ls' }, decision, status: 'running' })), 'Running ls Rejected');
 });
 
+test('a failed call says what could not be done', () => {
+  const failed = (change: Partial<ToolCall>) => said(call({ status: 'failed', ...change }));
+  assert.equal(failed({ kind: 'read', input: { file_path: '/w/b.ts' } }), 'Could not read b.ts');
+  assert.equal(failed({ kind: 'edit', input: { file_path: '/w/b.ts' } }), 'Could not edit b.ts');
+  assert.equal(failed({ kind: 'delete', input: { path: '/w/b.ts' } }), 'Could not delete b.ts');
+  assert.equal(failed({ kind: 'search', input: { pattern: 'foo', path: 'src' } }), 'Could not search for foo in src');
+  assert.equal(failed({ kind: 'execute', input: { command: 'npm test' } }), 'Could not run npm test');
+  assert.equal(failed({ kind: 'execute', input: { command: 'npm test' }, error: { message: 'exit 1' } }), 'Ran npm test exit 1');
+  assert.equal(failed({ name: 'open_in_ide', input: { path: '/w/b.ts' } }), 'Could not open b.ts');
+  assert.equal(failed({ name: 'mcp__github__create_issue' }), 'Could not run create_issue of github');
+  assert.equal(failed({ kind: 'think', name: 'TodoWrite' }), 'Could not edit Plan');
+  assert.equal(failed({ kind: 'other', title: 'Look around' }), 'Look around failed', 'words of the agent');
+});
+
+test('Chinese names the place before the verb, and has no space between Chinese words', (t) => {
+  const chinese = JSON.parse(readFileSync('l10n/bundle.l10n.zh-cn.json', 'utf8')) as Readonly<Record<string, string>>;
+  setTranslator((english, ...values) => filled(chinese[english] ?? english, values));
+  t.after(() => setTranslator(inEnglish));
+  const row = (one: ToolCall) =>
+    rowPieces(callWords(one, session()))
+      .map(({ text, gap }) => gap + text)
+      .join('');
+  const search = call({ kind: 'search', input: { pattern: 'foo', path: 'src' } });
+  assert.equal(row({ ...search, status: 'running' }), '在 src 中搜索 foo');
+  assert.equal(row({ ...search, status: 'failed' }), '在 src 中无法搜索 foo');
+  assert.equal(row(call({ name: 'find_references', input: { path: '/w/a.ts' } })), '在 a.ts 中已读取引用');
+  const sought = soughtIn(search, session()) ?? assert.fail();
+  assert.equal(groupWords(['read', 'search'], [sought]), '读取 1 个文件 · 在 src 中搜索 foo');
+});
+
 test('a request that was withdrawn is not said to run', () => {
   const one = (status: ToolCall['status']) => call({ kind: 'execute', input: { command: 'ls' }, withdrawn: true, status });
   assert.equal(said(one('pending')), 'Withdrawn ls');
@@ -120,7 +152,7 @@ test('a request that was withdrawn is not said to run', () => {
 
 test('folded rows count what they hold', () => {
   assert.equal(groupWords(['read', 'read', 'search', 'read', 'search']), 'Read 3 files · searched 2 times');
-  const sought = soughtText(call({ kind: 'search', name: 'Grep', input: { pattern: 'foo', path: '/w/src' } }), session()) ?? '';
+  const sought = soughtIn(call({ kind: 'search', name: 'Grep', input: { pattern: 'foo', path: '/w/src' } }), session()) ?? assert.fail();
   assert.equal(groupWords(['read', 'search'], [sought]), 'Read 1 file · searched for foo in src');
   assert.equal(groupWords(['search', 'search'], [sought]), 'Searched 2 times', 'one of them has no pattern');
   assert.equal(groupWords(['read', 'search']), 'Read 1 file · searched 1 time');
@@ -132,11 +164,11 @@ test('times read as people say them', () => {
 
 test('the editor tools of Parley have words under whichever name an agent lists them', () => {
   const input = { path: '/w/src/a.ts' };
-  assert.equal(said(call({ name: 'get_diagnostics', input })), 'Looked up Problems in src/a.ts');
-  assert.equal(said(call({ name: 'mcp__parley__get_diagnostics', status: 'running' })), 'Looking up Problems');
+  assert.equal(said(call({ name: 'get_diagnostics', input })), 'Read Problems in src/a.ts');
+  assert.equal(said(call({ name: 'mcp__parley__get_diagnostics', status: 'running' })), 'Reading Problems');
   assert.equal(
     said(call({ name: 'tool', title: 'find_references (parley MCP Server)', status: 'failed', input })),
-    'Looking up references in src/a.ts failed',
+    'Could not read references in src/a.ts',
   );
   assert.equal(said(call({ name: 'show_diff', input })), 'Opened src/a.ts');
   assert.equal(callGroup(call({ name: 'get_selection' }), session()), 'search');
@@ -147,9 +179,9 @@ test('a tool that has only a name is one that is used; a page that did not open 
   const tool = { kind: 'other', name: 'create_issue', title: 'create_issue' } as const;
   assert.equal(said(call(tool)), 'Used create_issue');
   assert.equal(said(call({ ...tool, status: 'running' })), 'Using create_issue');
-  assert.equal(said(call({ ...tool, status: 'failed' })), 'create_issue failed');
+  assert.equal(said(call({ ...tool, status: 'failed' })), 'Could not run create_issue');
   const page = { kind: 'fetch', name: 'FetchURL', title: 'FetchURL', input: { url: 'https://example.com/' } } as const;
-  assert.equal(said(call({ ...page, status: 'failed' })), 'Opening https://example.com/ failed');
+  assert.equal(said(call({ ...page, status: 'failed' })), 'Could not open https://example.com/');
   assert.equal(said(call(page)), 'Opened https://example.com/');
 });
 

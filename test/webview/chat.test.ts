@@ -54,7 +54,7 @@ test('a call says what it does and what came of it in words, not by colour alone
     pending: 'Reading src/a.ts',
     running: 'Reading src/a.ts',
     done: 'Read src/a.ts',
-    failed: 'Reading src/a.ts',
+    failed: 'Could not read src/a.ts',
     rejected: 'Rejected src/a.ts',
     cancelled: 'Stopped src/a.ts',
   } as const;
@@ -64,8 +64,8 @@ test('a call says what it does and what came of it in words, not by colour alone
     );
     assert.equal(stage.text('.call-title'), word);
     assert.deepEqual(
-      stage.all('.aside.bad').map((one) => one.textContent),
-      status === 'failed' ? ['failed'] : [],
+      stage.all('.bad').map((one) => one.textContent?.trim()),
+      status === 'failed' ? ['Could not read'] : [],
     );
   }
 });
@@ -846,7 +846,7 @@ test('of the plans of a turn the last has a row, and one that failed', async () 
   const stage = await Stage.open(session({ turns: [turn({ parts: [plan('a', 'done'), plan('b', 'failed'), plan('c', 'done')] })] }));
   assert.deepEqual(
     stage.all('.call .words').map((one) => one.textContent?.trim()),
-    ['Plan failed', 'Updated the plan'],
+    ['Could not edit Plan', 'Updated the plan'],
   );
 });
 

@@ -4,12 +4,12 @@ import {
   callGroup,
   callWords,
   durationText,
-  gapIn,
   groupWords,
   isExitLine,
   isRejection,
   ranFor,
-  soughtText,
+  rowPieces,
+  soughtIn,
 } from '../../src/session/callWords.ts';
 import type { Diff, Output, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
@@ -54,7 +54,7 @@ export function callView(
   const open = !empty && isUnfolded(view.memory, key, usuallyOpen(view, call, running));
   const status = runsOn(view, call) ? 'running' : call.status;
   const words = rowWords(status === call.status ? call : { ...call, status }, view, earlier);
-  const title = [words.verb, words.thing, words.place].filter(Boolean).join(' ');
+  const title = titleOf(words);
   const buttons = [
     ...(open ? openersOf(view, turnId, call) : []),
     ...(call.stops && !isSettled(call) ? [stopView(view, call.id, words.thing ?? title)] : []),
@@ -62,7 +62,7 @@ export function callView(
   return html`<div class="call call-${status}" role="group" aria-label=${visibleText(title)}>
     <div class="row-line" data-openers=${buttons.length === 0 ? nothing : buttons.length}>
       <button class="row call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)} @click=${() => view.act.unfold(key, !open)}>
-        <span class="words" title=${lineOf(title, words)}>${wordsView(words)}${countsOf(call, words)}${asidesOf(words, steps)}</span>
+        <span class="words" title=${lineOf(title, words)}>${wordsView(words, status === 'failed' && words.problem === undefined)}${countsOf(call, words)}${asidesOf(words, steps)}</span>
         <span class="end">${timeView(call, status)}</span>
         ${empty ? nothing : iconOf(open ? 'down' : 'chevron')}
       </button>
@@ -86,7 +86,7 @@ export function callView(
 export function callsView(view: View, key: string, calls: readonly ToolCall[], rows: () => unknown): TemplateResult {
   const open = isUnfolded(view.memory, key, false);
   const groups = calls.flatMap((call) => callGroup(call, view.session) ?? []);
-  const sought = calls.flatMap((call) => soughtText(call, view.session) ?? []);
+  const sought = calls.flatMap((call) => soughtIn(call, view.session) ?? []);
   const count = allowedByRule(calls);
   const byRule = count === 0 ? '' : ` · ${t('allowed by your rule')}${count === calls.length ? '' : `: ${count}`}`;
   return html`<div class="call-group">
@@ -138,16 +138,24 @@ function rowWords(call: ToolCall, { session }: View, earlier?: string): CallWord
   return { ...rest, verb: shortened(verb, IN_ROW), ...cut('thing', thing), ...cut('place', place) };
 }
 
-function wordsView({ verb, thing, code, file, place }: CallWords): TemplateResult {
-  if (thing !== undefined && file)
-    return html`<span class="call-title"><bdi>${visible(verb)}${gapIn({ verb, thing })}</bdi>${pathView(thing)}</span>`;
-  const shown =
-    thing === undefined
-      ? nothing
-      : code
-        ? html` <code class="thing">${inWords(thing)}</code>`
-        : html`${gapIn({ verb, thing })}<bdi class="thing">${visible(thing)}</bdi>`;
-  return html`<span class="call-title"><bdi>${visible(verb)}</bdi>${shown}${place === undefined ? nothing : html` <bdi>${byFolders(place)}</bdi>`}</span>`;
+/** `failed`: the verb tells of a failure. */
+function wordsView(words: CallWords, failed = false): TemplateResult {
+  const pieces = rowPieces(words);
+  const views = pieces.map(({ role, text, gap }, at) => {
+    if (role === 'thing' && words.file) return pathView(text);
+    if (role === 'thing')
+      return words.code ? html` <code class="thing">${inWords(text)}</code>` : html`${gap}<bdi class="thing">${visible(text)}</bdi>`;
+    const gapToFile = words.file && pieces[at + 1]?.role === 'thing' ? pieces[at + 1]?.gap : '';
+    const look = role === 'verb' && failed ? 'bad' : nothing;
+    return html`${gap}<bdi class=${look}>${role === 'place' ? byFolders(text) : visible(text)}${gapToFile}</bdi>`;
+  });
+  return html`<span class="call-title">${views}</span>`;
+}
+
+function titleOf(words: CallWords): string {
+  return rowPieces(words)
+    .map(({ text, gap }) => gap + text)
+    .join('');
 }
 
 /** The path of a file: where there is no room its folder gives way, as the name says more. */

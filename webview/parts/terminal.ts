@@ -16,7 +16,7 @@ export const LINES = 15;
 
 /** An agent's terminal: the end of its output and how it ended; its command where nothing around it names it. */
 export function terminalView(view: View, key: string, terminal: Terminal | undefined, named?: string): TemplateResult {
-  if (!terminal) return html`<p class="faint">${t('The terminal is gone.')}</p>`;
+  if (!terminal) return html`<p class="faint">${t('{0} does not exist.', t('Terminal'))}</p>`;
   const whole = isUnfolded(view.memory, `${key}:whole`, false);
   const lines = withoutEmptyEnd(printedLines(whole ? terminal.tail : terminal.tail.slice(-TAIL)));
   const cut = terminal.tail.length > TAIL || lines.length > LINES;

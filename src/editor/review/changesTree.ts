@@ -130,7 +130,7 @@ function fileItem({ file, change, turnId }: FileRow): vscode.TreeItem {
   item.accessibilityInformation = { label: [file.from === undefined ? file.name : `${file.from} → ${file.name}`, ...facts].join(', ') };
   item.checkboxState = {
     state: file.reviewed ? vscode.TreeItemCheckboxState.Checked : vscode.TreeItemCheckboxState.Unchecked,
-    tooltip: vscode.l10n.t('Reviewed'),
+    tooltip: vscode.l10n.t('Done'),
   };
   item.command = { title: '', command: 'parley.openChange', arguments: [{ kind: 'file', file, turnId }] };
   return item;

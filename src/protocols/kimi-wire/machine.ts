@@ -756,7 +756,7 @@ class WireStep extends WireConnection {
     if (!hasFailed) remove(failedServers, name);
     else if (!find(failedServers, name)) {
       put(failedServers, name, true);
-      this.notice('warn', t('{0} could not start: {1}', `MCP ${name}`, status === 'failed' ? t('failed') : t('Sign in')));
+      this.notice('warn', t('{0} could not start: {1}', `MCP ${name}`, status === 'failed' ? agentError() : t('Sign in')));
     }
   }
   /** Shows each notification about background work once. One may report the end of a task: `task.completed`, with the task's id as its source. */

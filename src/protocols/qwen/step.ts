@@ -289,7 +289,7 @@ export abstract class QwenStep extends Step<QwenState> {
       .map((file) => shown(file, this.cwd))
       .join(', ');
     const more = files.size > FILES_NAMED ? `${named} … (+${files.size - FILES_NAMED})` : named;
-    if (files.size > 0) this.note('warn', t('Files this turn has changed: {0}.', more));
+    if (files.size > 0) this.note('warn', `${t('{0} {0|file|files} changed', files.size)}: ${more}`);
   }
   useOf(call: QwenCall): ToolUse {
     return call.use;
