@@ -4,81 +4,95 @@ import type { AgentCheck, Finding } from '../live/checkAgent.ts';
 import type { Profile } from '../live/profiles.ts';
 import { durationText } from '../session/callWords.ts';
 import type { Agents } from './agents.ts';
+import { plainLabel } from './approvals/rowText.ts';
 import { commandTitle } from './commandTitle.ts';
-import type { PickChoice, QuickInputs } from './quickInputs.ts';
 
 /** Starts a check of an agent. */
 export type StartCheck = (profile: Profile) => AgentCheck;
 
-type Row = 'start' | 'version' | 'connection' | 'model' | 'again';
+/** The notifications of a check; none of them takes the keyboard. */
+export interface CheckNotices {
+  /** Shows this as going on while `work` does, until it has ended or the user cancels. */
+  progress(title: string, work: (show: (step: string) => void, canceled: Promise<undefined>) => Promise<void>): Promise<void>;
+  /** Shows a text with buttons; returns the chosen one. */
+  message(level: 'info' | 'warning', text: string, ...buttons: readonly string[]): Promise<string | undefined>;
+}
 
 /**
- * Shows the results of checking a newly installed agent, row by row as they arrive: its version, the connection, the answer of its model. A row that
- * failed shows why, and choosing it runs the remedy, after which the check can be run again. Returns the profile when the user wants to start a session
- * with it.
+ * Checks a newly installed agent and shows the result as a notification: its version, how fast it connects and how fast its model answers, or why not,
+ * with the remedy. An installation takes minutes, so the user may be typing elsewhere when it ends. Returns the profile when the user wants to start a
+ * session with it.
  */
 export async function showCheck(
   profile: Profile,
   agents: Pick<Agents, 'version'>,
-  inputs: Pick<QuickInputs, 'pick'>,
   start: StartCheck,
-  triesAgain = asksAgain,
+  notices: CheckNotices = editorNotices,
 ): Promise<Profile | undefined> {
+  const [begin, again] = [commandTitle('newSession'), vscode.l10n.t('Try again')];
   for (;;) {
-    const outcome = await checkOnce(profile, agents, inputs, start, triesAgain);
-    if (outcome !== 'again') return outcome === 'start' ? profile : undefined;
+    const result = await checkOnce(profile, agents, start, notices);
+    if (result === undefined) return undefined;
+    const { text, failure } = result;
+    if (!failure) return (await notices.message('info', text, begin)) === begin ? profile : undefined;
+    const remedy = remedyTitle(failure);
+    let chosen = await notices.message('warning', text, remedy, again, begin);
+    if (chosen === remedy) {
+      await runRemedy(failure, profile);
+      // The notification has closed, and a sign-in takes time.
+      chosen = await notices.message('warning', text, again, begin);
+    }
+    if (chosen !== again) return chosen === begin ? profile : undefined;
   }
 }
 
+interface CheckResult {
+  readonly text: string;
+  readonly failure?: AsideFailure;
+}
+
+/** Undefined when the user has canceled. */
 async function checkOnce(
   profile: Profile,
   agents: Pick<Agents, 'version'>,
-  inputs: Pick<QuickInputs, 'pick'>,
   start: StartCheck,
-  triesAgain: typeof asksAgain,
-): Promise<'start' | 'again' | undefined> {
+  notices: CheckNotices,
+): Promise<CheckResult | undefined> {
+  const [connection, model] = [vscode.l10n.t('Connection'), vscode.l10n.t('Model')];
+  const name = plainLabel(profile.name);
   const check = start(profile);
-  const row = (value: Row, label: string, late?: Promise<string | undefined>): PickChoice<Row> => ({
-    value,
-    label,
-    ...(late ? { description: '$(loading~spin)', late } : {}),
-  });
+  const version = agents.version(profile);
+  let result: CheckResult | undefined;
   try {
-    const chosen = await inputs.pick<Row>(
-      [
-        row('start', `$(add) ${commandTitle('newSession')}`),
-        row(
-          'version',
-          vscode.l10n.t('Version'),
-          agents.version(profile).then((version) => version ?? '$(dash)'),
-        ),
-        row('connection', vscode.l10n.t('Connection'), check.connection.then(words)),
-        row(
-          'model',
-          vscode.l10n.t('Model'),
-          Promise.all([check.connection, check.model]).then(([first, found]) => (first.ok ? words(found) : '$(dash)')),
-        ),
-        row('again', `$(refresh) ${vscode.l10n.t('Try again')}`),
-      ],
-      { title: profile.name },
-    );
-    if (chosen === 'start' || chosen === 'again') return chosen;
-    if (chosen !== 'connection' && chosen !== 'model') return undefined;
-    const found = await check[chosen];
-    check.end();
-    if (found.ok) return 'again';
-    await runRemedy(found, profile);
-    return (await triesAgain(profile, found)) ? 'again' : undefined;
+    await notices.progress(name, async (show, canceled) => {
+      show(`${connection}…`);
+      const connected = await Promise.race([check.connection, canceled]);
+      if (!connected) return;
+      if (connected.ok) show(`${model}…`);
+      const answered = connected.ok ? await Promise.race([check.model, canceled]) : undefined;
+      if (connected.ok && !answered) return;
+      const title = [name, await version].filter(Boolean).join(' ');
+      const steps = [`${connection}: ${words(connected)}`, ...(answered ? [`${model}: ${words(answered)}`] : [])];
+      const failure = connected.ok ? answered : connected;
+      result = { text: `${title} · ${steps.join(' · ')}`, ...(failure && !failure.ok ? { failure } : {}) };
+    });
   } finally {
     check.end();
   }
+  return result;
 }
 
-/** Asks whether to check again, for after the remedy: the list has closed, and a sign-in takes time. */
-async function asksAgain({ name }: Profile, { reason }: AsideFailure): Promise<boolean> {
-  const again = vscode.l10n.t('Try again');
-  return (await vscode.window.showInformationMessage(`${name}: ${reason.slice(0, 300)}`, again)) === again;
-}
+const editorNotices: CheckNotices = {
+  progress: async (title, work) => {
+    const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+    await vscode.window.withProgress(options, (progress, token) => {
+      const canceled = new Promise<undefined>((resolve) => token.onCancellationRequested(() => resolve(undefined)));
+      return work((message) => progress.report({ message }), canceled);
+    });
+  },
+  message: async (level, text, ...buttons) =>
+    level === 'info' ? vscode.window.showInformationMessage(text, ...buttons) : vscode.window.showWarningMessage(text, ...buttons),
+};
 
 /** The remedy for a failed check, in one or two words. */
 export function remedyTitle({ next }: AsideFailure): string {
@@ -86,12 +100,9 @@ export function remedyTitle({ next }: AsideFailure): string {
 }
 
 function words(found: Finding): string {
-  if (found.ok) return `$(check) ${durationText(found.ms)}`;
-  const help = remedyTitle(found);
-  // Escapes `$(`: the editor would draw codicons from an agent's words.
-  const reason = found.reason.replaceAll('$(', '$ (').slice(0, 300);
-  // The remedy comes first: a long reason is cut at the edge of the list.
-  return `$(error) ${help}${reason === help ? '' : ` · ${reason}`}`;
+  if (found.ok) return durationText(found.ms);
+  // A notification draws links; the words are the agent's.
+  return plainLabel(found.reason.slice(0, 300)).replaceAll('](', ']\u200b(');
 }
 
 /** Opens a terminal with the agent's own sign-in command, ready to run; without a sign-in as remedy, opens the log. */

@@ -37,7 +37,7 @@ export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pic
   if ('profile' in chosen) return chosen.profile;
   if (chosen.known.file !== undefined) return agents.add(chosen.known.agent);
   const installed = await install(chosen.known, agents, inputs);
-  return installed && showCheck(installed, agents, inputs, check);
+  return installed && showCheck(installed, agents, check);
 }
 
 function ownChoices(agents: PickFrom): readonly PickChoice<Picked>[] {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -7,9 +7,14 @@ import { FakeChat, finish, said, start } from '../fakes/aiSdk.ts';
 import { settingsFor } from './aiSdkServer.ts';
 import { pictures, type Window } from './pages/window.ts';
 import { suite } from './suite.ts';
+import { until } from './until.ts';
 
 const CHAT = '/api/chat';
 let server: FakeChat;
+/** Lets the installation of the agent in the terminal end. */
+let install: () => void;
+/** It was installed, and started to be checked. */
+let isChecked: () => boolean;
 
 // The bundled agent without a model; an agent in the settings, one on the PATH, and an endpoint that wants a key.
 const inWindow = suite({
@@ -18,6 +23,16 @@ const inWindow = suite({
     const bin = mkdtempSync(path.join(os.tmpdir(), 'parley-first-'));
     writeFileSync(path.join(bin, 'gemini'), '#!/bin/sh\necho 0.31.0\n');
     chmodSync(path.join(bin, 'gemini'), 0o755);
+    // An npm that installs once it may, and the agent that it brings.
+    const agent = `exec '${process.execPath}' '${path.resolve('dist/parley-agent.js')}' --protocol acp`;
+    writeFileSync(
+      path.join(bin, 'brought'),
+      `#!/bin/sh\n[ "$1" = --version ] && { echo 0.5.0; exit; }\n: > '${path.join(bin, 'checked')}'\n${agent}\n`,
+    );
+    install = () => writeFileSync(path.join(bin, 'may'), '');
+    isChecked = () => existsSync(path.join(bin, 'checked'));
+    writeFileSync(path.join(bin, 'npm'), `#!/bin/sh\ncd '${bin}'\nuntil [ -e may ]; do sleep 0.1; done\nmv brought qwen\n`);
+    for (const name of ['brought', 'npm']) chmodSync(path.join(bin, name), 0o755);
     server = new FakeChat({
       [CHAT]: (reply, { body }) => reply.all(start(), ...said(`You said ${body.messages.at(-1)?.parts[0]?.text}.`), finish()),
       '/v1/models': (reply, { headers }) => {
@@ -147,5 +162,34 @@ test(
     await chat.frame.locator('.session-button', { hasText: /^(?!Copy of)\s*one/ }).click();
     await chat.turns.getByText('You said three.').waitFor();
     assert.equal(await chat.turns.count(), 3);
+  }),
+);
+
+test(
+  'an agent that was installed in the terminal is checked while the user types, and the result takes no keys',
+  inWindow(async ({ window }) => {
+    const { chat, page, pick } = window;
+    await window.command('Parley: New Session with Agent');
+    await choose(window, 'Qwen Code');
+    await pick.row('Install in Terminal').waitFor();
+    await page.keyboard.press('Enter');
+    await pick.gone();
+    await page.locator('.xterm-rows', { hasText: 'npm install -g' }).first().waitFor();
+    await window.command('Parley: Focus Chat');
+    await chat.composer.and(chat.frame.locator(':focus')).waitFor();
+    await chat.composer.fill('');
+    await page.keyboard.type('typed ');
+    install();
+    await until(isChecked, 'the agent is checked');
+    await page.keyboard.type('meanwhile');
+    await page.locator('.statusbar-item .codicon-bell-dot').waitFor();
+    await page.keyboard.type(' and after');
+    assert.equal(await chat.composer.inputValue(), 'typed meanwhile and after');
+    assert.ok(!(await pick.box.isVisible()));
+    await window.command('Notifications: Show Notifications');
+    await window.notification('Qwen Code 0.5.0 · Connection: ').waitFor();
+    await page.screenshot({ path: path.join(pictures, 'agent-installed.png') });
+    await page.getByRole('button', { name: 'New Session' }).last().click();
+    await chat.frame.locator('.pill', { hasText: 'Qwen Code' }).waitFor();
   }),
 );

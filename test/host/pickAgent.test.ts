@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
-import { showCheck } from '../../src/editor/agentCheck.ts';
+import { type CheckNotices, showCheck } from '../../src/editor/agentCheck.ts';
 import { pickAgent } from '../../src/editor/pickAgent.ts';
 import { type ListOptions, type PickChoice, QuickInputs } from '../../src/editor/quickInputs.ts';
 import type { Finding } from '../../src/live/checkAgent.ts';
@@ -11,38 +11,56 @@ const nothingChecked = (): never => assert.fail('nothing was installed');
 
 describe('the check of an agent that was just installed', () => {
   const profile: Profile = { id: 'mine', name: 'Mine', protocol: 'acp', command: 'mine', args: [], env: {}, headers: {} };
-  const AGAIN = '$(refresh) Try again';
   const works: Finding = { ok: true, ms: 1200 };
+  const version = async () => '1.2.3';
 
-  /** Shows the check and chooses the row with this word. */
-  const choose = async (word: string, model: Finding, connection: Finding = works) => {
-    let ended = 0;
-    const end = () => {
-      ended += 1;
+  /** Notifications that are answered with the first button that `choices` name, one after the other. */
+  const answering = (...choices: readonly string[]) => {
+    const shown: string[] = [];
+    const left = [...choices];
+    const notices: CheckNotices = {
+      progress: async (title, work) => {
+        const steps: string[] = [];
+        await work((step) => steps.push(step), new Promise(() => {}));
+        shown.push([title, ...steps].join(' | '));
+      },
+      message: async (level, text, ...buttons) => {
+        shown.push([level, text, ...buttons].join(' | '));
+        return buttons.find((button) => button === left[0]) && left.shift();
+      },
     };
-    const agents = {
-      version: async () => '1.2.3',
-    };
-    const start = () => ({ connection: Promise.resolve(connection), model: Promise.resolve(model), end });
-    const rows: string[] = [];
-    const pick = async <T>(choices: readonly PickChoice<T>[]): Promise<T | undefined> => {
-      for (const one of choices) rows.push([one.label, (await one.late) ?? one.description].filter(Boolean).join(' | '));
-      return choices.find((one) => one.label.includes(word))?.value;
-    };
-    return { started: await showCheck(profile, agents, { pick }, start, async () => false), rows, ended };
+    return { shown, notices };
   };
+  const checkOf = (model: Finding, connection: Finding = works) => ({
+    connection: Promise.resolve(connection),
+    model: Promise.resolve(model),
+    end: () => {},
+  });
 
-  it('says version, connection and model, and starts a session', async () => {
-    const { started, rows, ended } = await choose('New Session', works);
-    assert.deepEqual(rows, ['$(add) New Session', 'Version | 1.2.3', 'Connection | $(check) 1.2 s', 'Model | $(check) 1.2 s', AGAIN]);
-    assert.deepEqual([started?.id, ended], ['mine', 1]);
+  it('tells version, connection and model, and starts a session when the user wants one', async () => {
+    const { shown, notices } = answering('New Session');
+    let ended = 0;
+    const check = {
+      ...checkOf(works),
+      end: () => {
+        ended += 1;
+      },
+    };
+    assert.equal((await showCheck(profile, { version }, () => check, notices))?.id, 'mine');
+    const text = 'Mine 1.2.3 · Connection: 1.2 s · Model: 1.2 s';
+    assert.deepEqual([shown, ended], [['Mine | Connection… | Model…', `info | ${text} | New Session`], 1]);
   });
 
   it('has the remedy beside what failed: a sign-in has a terminal with the agent’s own program', async () => {
     const before = vscode.window.terminals.length;
-    const { started, rows } = await choose('Model', { ok: false, reason: 'Not logged in $(flame)', next: ['retry', 'signIn'] });
-    assert.equal(rows.at(-2), 'Model | $(error) Sign in · Not logged in $ (flame)');
-    assert.equal(started, undefined);
+    const { shown, notices } = answering('Sign in');
+    const failed: Finding = { ok: false, reason: 'Not [logged](command:x) in', next: ['retry', 'signIn'] };
+    assert.equal(await showCheck(profile, { version }, () => checkOf(works, failed), notices), undefined);
+    assert.deepEqual(shown, [
+      'Mine | Connection…',
+      'warning | Mine 1.2.3 · Connection: Not [logged]\u200b(command:x) in | Sign in | Try again | New Session',
+      'warning | Mine 1.2.3 · Connection: Not [logged]\u200b(command:x) in | Try again | New Session',
+    ]);
     assert.equal(vscode.window.terminals.length, before + 1);
     vscode.window.terminals.at(-1)?.dispose();
   });
@@ -52,28 +70,33 @@ describe('the check of an agent that was just installed', () => {
     let running = 0;
     const start = () => {
       running += 1;
-      const model = found.shift() ?? assert.fail('checked too often');
-      let ended = false;
-      const end = () => {
-        if (!ended) running -= 1;
-        ended = true;
-      };
-      return { connection: Promise.resolve(works), model: Promise.resolve(model), end };
-    };
-    const models: (string | undefined)[] = [];
-    const pick = async <T>(choices: readonly PickChoice<T>[]): Promise<T | undefined> => {
       assert.equal(running, 1);
-      models.push(await choices.find(({ label }) => label === 'Model')?.late);
-      return choices.find(({ label }) => label.includes(models.length === 1 ? 'Try again' : 'New Session'))?.value;
+      const end = () => {
+        running -= 1;
+      };
+      return { ...checkOf(found.shift() ?? assert.fail('checked too often')), end };
     };
-    const started = await showCheck(profile, { version: async () => undefined }, { pick }, start);
-    assert.deepEqual([started?.id, models, running], ['mine', ['$(error) Show Log · No model', '$(check) 1.2 s'], 0]);
+    const { shown, notices } = answering('Try again', 'New Session');
+    const started = await showCheck(profile, { version: async () => undefined }, start, notices);
+    assert.deepEqual(
+      [started?.id, running, shown.filter((line) => !line.includes('…'))],
+      [
+        'mine',
+        0,
+        [
+          'warning | Mine · Connection: 1.2 s · Model: No model | Show Log | Try again | New Session',
+          'info | Mine · Connection: 1.2 s · Model: 1.2 s | New Session',
+        ],
+      ],
+    );
   });
 
-  it('names a missing sign-in once', async () => {
-    const missing: Finding = { ok: false, reason: 'Sign in', next: ['signIn'] };
-    const { rows } = await choose('nothing', missing, missing);
-    assert.deepEqual(rows.slice(2), ['Connection | $(error) Sign in', 'Model | $(dash)', AGAIN]);
+  it('ends without a word when the user cancels it', async () => {
+    const { shown, notices } = answering();
+    const waiting = { connection: new Promise<Finding>(() => {}), model: new Promise<Finding>(() => {}), end: () => {} };
+    const canceling: CheckNotices = { ...notices, progress: (_, work) => work(() => {}, Promise.resolve(undefined)) };
+    assert.equal(await showCheck(profile, { version }, () => waiting, canceling), undefined);
+    assert.deepEqual(shown, []);
   });
 });
 
