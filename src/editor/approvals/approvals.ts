@@ -340,21 +340,26 @@ export class Approvals implements Disposable {
   async #settle(one: QueuedAsk, pick: AskPick, outcome: PickOutcome): Promise<void> {
     if (outcome.how === 'takenDown' || this.#life.ended) return;
     if (this.#view?.pick === pick) this.#left();
-    if (outcome.how === 'answered') await this.#answer(one, outcome.answer);
-    else if (outcome.how === 'chosen') {
-      const { kind } = outcome.answer.does;
-      const closed = kind === 'feedback' || kind === 'always' ? undefined : this.#diffsClosed(one)();
-      if (!closed) pick.dispose();
-      await this.#choose(one, outcome.ask, outcome.answer);
-      await closed;
+    if (outcome.how === 'answered' || outcome.how === 'chosen') {
+      await this.#given(one, pick, outcome);
+      // The pick holds the keyboard until it is back: from one that hides, the editor gives it to a file meanwhile.
+      await this.#goBack();
       pick.dispose();
-    } else {
-      this.#focus.dismissed(keyOfOpen(one));
-      this.#queue.dismissShown();
-      if (outcome.how === 'dismissed') return;
-      return this.#deps.look(one.sessionId, one.ask.id, outcome.at);
+      return;
     }
-    await this.#goBack();
+    this.#focus.dismissed(keyOfOpen(one));
+    this.#queue.dismissShown();
+    if (outcome.how === 'look') this.#deps.look(one.sessionId, one.ask.id, outcome.at);
+  }
+
+  /** Gives the answer of a pick. */
+  async #given(one: QueuedAsk, pick: AskPick, outcome: Extract<PickOutcome, { how: 'answered' | 'chosen' }>): Promise<void> {
+    if (outcome.how === 'answered') return this.#answer(one, outcome.answer);
+    const { kind } = outcome.answer.does;
+    const closed = kind === 'feedback' || kind === 'always' ? undefined : this.#diffsClosed(one)();
+    if (!closed) pick.dispose();
+    await this.#choose(one, outcome.ask, outcome.answer);
+    await closed;
   }
 
   #opensDiff(ask: Ask): boolean {
@@ -436,7 +441,7 @@ export class Approvals implements Disposable {
     const key = keyOfOpen(one);
     const { signal } = this.#ask(key);
     this.#queue.dismiss(key);
-    const isMade = await this.#deps.makeRule(one.sessionId, ask, { signal, until: this.#diffsClosed(one) });
+    const isMade = await this.#deps.makeRule(one.sessionId, ask, { signal, until: this.#heldUntilBack(one) });
     this.#asking = undefined;
     if (isMade) await this.decide(one.sessionId, ask.id, 'accept');
     else this.show(one.sessionId, ask.id);
@@ -458,13 +463,18 @@ export class Approvals implements Disposable {
           ? vscode.l10n.t('What should the agent do instead?')
           : vscode.l10n.t('What should the agent do instead? Sent as the next prompt.'),
       signal,
-      until: this.#diffsClosed(one),
+      until: this.#heldUntilBack(one),
       check: (text) => (text.trim() ? undefined : vscode.l10n.t('Needed')),
     });
     this.#asking = undefined;
     if (this.#life.ended || signal.aborted) return;
     if (feedback === undefined) this.show(one.sessionId, ask.id);
     else await this.#answer(one, { kind: 'option', optionId: option.id, feedback: feedback.trim() });
+  }
+
+  /** How long an answered input holds the keyboard: until the diff is closed and the keyboard is back. */
+  #heldUntilBack(one: QueuedAsk): () => Promise<void> {
+    return () => this.#diffsClosed(one)().then(() => this.#focus.goBack('pick'));
   }
 
   #diffsClosed({ sessionId, ask }: QueuedAsk): () => Promise<void> {

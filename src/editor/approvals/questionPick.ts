@@ -34,6 +34,7 @@ export class QuestionPick implements AskPick {
   readonly #ports: QuestionPorts;
   readonly #settled = pendingOutcome();
   #title: string;
+  #isAnswered = false;
   /** The input on the screen; absent once the question has left. */
   #step: { readonly input: Input; readonly life: Lifetime } | undefined;
 
@@ -58,8 +59,10 @@ export class QuestionPick implements AskPick {
     this.#leave({ how: 'takenDown' });
   }
 
+  /** An answered question stays on the screen until it is disposed. */
   #leave(outcome: PickOutcome): void {
-    this.#close();
+    if (outcome.how === 'answered') this.#isAnswered = true;
+    else this.#close();
     this.#settled.settle(outcome);
   }
 
@@ -71,12 +74,12 @@ export class QuestionPick implements AskPick {
 
   /** `free`: a box for an answer in the user's own words, where the field has choices. */
   #go(to: number, free = false): void {
-    this.#close();
     const field = this.#fields[to];
     if (!field) {
       const values = Object.fromEntries(this.#ask.fields.map((one) => [one.id, [...(this.#progress.values.get(one.id) ?? [])]]));
       return this.#leave({ how: 'answered', answer: { kind: 'fields', values } });
     }
+    this.#close();
     this.#progress.step = to;
     const life = new Lifetime();
     const asText = free || choicesOf(field).length === 0;
@@ -120,6 +123,7 @@ export class QuestionPick implements AskPick {
   }
 
   #take(field: Field, values: readonly string[]): void {
+    if (this.#isAnswered) return;
     this.#progress.values.set(field.id, values);
     this.#progress.drafts.delete(field.id);
     this.#go(this.#progress.step + 1);
