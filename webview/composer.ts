@@ -48,7 +48,7 @@ export class Composer {
     return html`<div class="composer" @dragover=${(event: Event) => event.preventDefault()} @drop=${this.#drop}>
       ${queueView(view, (prompt) => this.#edit(prompt))}
       ${pickerView(view)} ${menu ? menuView(menu, at, (index) => this.#choose(index)) : nothing}
-      ${replacedTurn(view) === undefined ? nothing : editingView(view)}
+      ${editingView(view)}
       <div class="composer-box">
         ${attachmentsView(view, named(memory.draft, memory.mentions))}
         <textarea ${ref(this.#ref)} id=${COMPOSER_ID} rows="1" class="composer-text" dir="auto" aria-autocomplete="list" aria-haspopup="listbox"
@@ -140,7 +140,7 @@ export class Composer {
     if (view) {
       const sessionId = view.session.id;
       if (this.#before?.sessionId !== sessionId) this.#before = { sessionId, draft: view.memory.draft };
-      view.act.remember({ draft: area.value });
+      view.act.remember({ draft: area.value, ...(area.value === '' ? { appends: undefined } : {}) });
     }
     this.#updateCompletion(area);
   };
@@ -272,7 +272,7 @@ export class Composer {
     const replaces = replacedTurn(view);
     // A key before the next frame begins a new text instead of extending the sent one.
     this.#write('', 0);
-    view.act.remember({ attachments: [], mentions: {}, replaces: undefined });
+    view.act.remember({ attachments: [], mentions: {}, replaces: undefined, appends: undefined });
     view.act.send(content, how, replaces);
   }
 

@@ -9,6 +9,8 @@ export interface SessionMemory {
   readonly lost?: true | undefined;
   /** The turn that the draft replaces. */
   readonly replaces?: string | undefined;
+  /** The draft is an earlier message for an agent that cannot go back to it. */
+  readonly appends?: true | undefined;
   /** Name in the draft -> its content, of everything chosen after an @. */
   readonly mentions: Readonly<Record<string, Content>>;
   /** Key of a foldable thing -> open or not, where the user chose. */

@@ -77,8 +77,13 @@ test('with an agent that takes nothing back, every message can still be edited a
   const stage = await Stage.open(session({}));
   await stage.press('Edit this message and send it again', '[data-turn=one]');
   assert.equal(stage.root.querySelector<HTMLTextAreaElement>('.composer-text')?.value, 'say one');
+  const appended = /^This agent cannot go back: it gets this as a new message/;
+  assert.match(stage.text('.editing'), appended);
   await stage.press('Try again', '[data-turn=one]');
+  assert.match(stage.text('.said'), appended);
   button(stage, 'Send')?.click();
+  await stage.settle();
+  assert.equal(stage.all('.editing').length, 0);
   const sent = intents(stage).map((intent) => intent.type === 'prompt' && [intent.content, intent.replaces]);
   assert.deepEqual(
     sent,

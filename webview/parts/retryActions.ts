@@ -50,13 +50,11 @@ export function summaryView(view: View, turn: Turn): TemplateResult | typeof not
   const last = session.turns.at(-1) === turn;
   const mayRepeat = !isRecorded(session) && turn.prompt.length > 0 && (last ? turn.status !== 'failed' : wayToEdit(session) === 'append');
   const mayCopy = last && session.link.state === 'ready' && session.link.offers.fork === true;
-  const again = () =>
-    view.act.intent({
-      type: 'prompt',
-      turnId: crypto.randomUUID(),
-      content: turn.prompt,
-      ...(mayEdit(session) ? { replaces: turn.id } : {}),
-    });
+  const again = () => {
+    const replaces = mayEdit(session) ? { replaces: turn.id } : {};
+    view.act.intent({ type: 'prompt', turnId: crypto.randomUUID(), content: turn.prompt, ...replaces });
+    if (cannotGoBack(session)) view.act.say(appendsText(), 'info');
+  };
   const words = spentText(turn);
   if (answer === '' && !mayRepeat && !mayCopy && words === '') return nothing;
   return html`<div class="sum">
@@ -115,6 +113,7 @@ function putBack(view: View, turn: Turn): void {
   view.act.remember({
     draft: [memory.draft, said.draft].filter(Boolean).join('\n\n'),
     attachments: [...memory.attachments, ...said.attachments],
+    ...(cannotGoBack(view.session) ? { appends: true } : {}),
   });
   view.act.focus(COMPOSER_ID);
 }
@@ -135,11 +134,25 @@ export function replacedTurn({ session, memory }: View): string | undefined {
   return session.turns.find((turn) => turn.id === memory.replaces)?.id;
 }
 
-/** Above the composer while an earlier message is being edited. */
-export function editingView(view: View): TemplateResult {
+/** Above the composer while an earlier message is being edited: what sending it does to those after it. */
+export function editingView(view: View): TemplateResult | typeof nothing {
+  const { memory, act } = view;
+  if (replacedTurn(view) === undefined) {
+    const isEmpty = memory.draft === '' && memory.attachments.length === 0;
+    return memory.appends && !isEmpty ? html`<div class="editing faint" role="status"><span>${appendsText()}</span></div>` : nothing;
+  }
   return html`<div class="editing faint" role="status">
     <span>${t('Sending this takes back everything after the message you edit.')}</span>
     <button class="icon-button" type="button" title=${t('Cancel')} aria-label=${t('Cancel')}
-      @click=${() => view.act.remember({ draft: '', attachments: [], mentions: {}, replaces: undefined })}>${iconOf('cross')}</button>
+      @click=${() => act.remember({ draft: '', attachments: [], mentions: {}, replaces: undefined })}>${iconOf('cross')}</button>
   </div>`;
+}
+
+/** True for an agent that is there and does not offer it; one that is not there yet may. */
+function cannotGoBack({ link }: Session): boolean {
+  return link.state === 'ready' && link.offers.edit !== true;
+}
+
+function appendsText(): string {
+  return t('This agent cannot go back: it gets this as a new message and remembers what was said before.');
 }
