@@ -90,8 +90,9 @@ export function decodedUri(text: string): string | undefined {
   }
 }
 
-/** The `file:` URI of an absolute path. */
+/** The `file:` URI of an absolute path; `untitled:`, as the editor has it, for the name of a text that is no file. */
 export function uriOfPath(given: string): string {
+  if (!isAbsolutePath(given)) return `untitled:${encodeURIComponent(given)}`;
   const path = given.replace(/^\\\\\?\\(?:(UNC)(?=\\)|(?=[A-Za-z]:))/i, (_, unc) => (unc ? '\\' : ''));
   const encoded = (text: string) => encodeURI(text.replaceAll('\\', '/')).replaceAll('?', '%3F').replaceAll('#', '%23');
   if (path.startsWith('\\\\')) return `file:${encoded(path)}`;

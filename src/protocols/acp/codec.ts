@@ -2,7 +2,7 @@ import type * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
 import { agentError, t, unreadable } from '../../base/l10n.ts';
 import type { ErrorAnswer, Failure } from '../../base/outcomes.ts';
-import { pathOfUri, uriOfPath } from '../../base/paths.ts';
+import { decodedUri, pathOfUri, uriOfPath } from '../../base/paths.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { TurnEnd, TurnStatus } from '../../conversation/step.ts';
 import type { SessionEvent } from '../../session/events.ts';
@@ -225,7 +225,8 @@ function embedded(block: ResourceBlock): Content {
 
 /** The path and lines a file uri names: file:///a/b.ts#L10-L20. */
 function fileOf(uri: string): { readonly path: string; readonly lines?: readonly [number, number] } | undefined {
-  const path = pathOfUri(uri);
+  const untitled = /^untitled:([^/#]+)/.exec(uri)?.[1];
+  const path = untitled === undefined ? pathOfUri(uri) : (decodedUri(untitled) ?? uri);
   if (path === uri) return undefined;
   const lines = /#L(\d+)(?:[-:]L?(\d+))?$/.exec(uri);
   const from = Number(lines?.[1]);
