@@ -2,7 +2,9 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { pathOfUri, REMOTE } from '../src/base/paths.ts';
 import type { Content } from '../src/session/model.ts';
 import { visibleText } from '../src/session/visible.ts';
+import { named } from './completion.ts';
 import { iconOf } from './icons.ts';
+import { type MentionPlace, mentionsIn, textPieces } from './mentions.ts';
 import { chipLabel } from './parts/content.ts';
 import { t } from './strings.ts';
 import { LARGEST_PICTURE } from './ui.ts';
@@ -11,14 +13,13 @@ import { COMPOSER_ID, type View } from './view.ts';
 /** UTF-16 units of a text that the preview shows. */
 const LONGEST_PREVIEW = 20_000;
 
-/** The attachments of the prompt, as chips with a preview: attached content, and content named in the text. */
-export function attachmentsView(
-  view: View,
-  named: readonly { readonly label: string; readonly content: Content }[],
-): TemplateResult | typeof nothing {
+/** The attachments of the prompt, as chips with a preview: attached content, and content named in the text that is not marked there. */
+export function attachmentsView(view: View): TemplateResult | typeof nothing {
+  const marked = new Set(marksIn(view).map(({ content }) => content));
+  const chosen = named(view.memory.draft, view.memory.mentions).filter(({ content }) => content.type !== 'file' || !marked.has(content));
   const { attachments, draft, lost } = view.memory;
   const items = [
-    ...named.map(({ label, content }) => ({
+    ...chosen.map(({ label, content }) => ({
       content,
       remove: () => view.act.remember({ draft: draft.replaceAll(`@${label} `, '').replaceAll(`@${label}`, '') }),
     })),
@@ -33,6 +34,27 @@ export function attachmentsView(
       view,
       items.map(({ content }) => content),
     )}`;
+}
+
+/** The files and folders that the text names by their paths. */
+function marksIn({ memory, session }: View): readonly MentionPlace[] {
+  const contents = named(memory.draft, memory.mentions).map(({ content }) => content);
+  return mentionsIn(memory.draft, contents, session.cwd);
+}
+
+/** Marks mentions, below the letters of the text area that follows. */
+export function marksView(view: View): TemplateResult | typeof nothing {
+  const marks = marksIn(view);
+  if (marks.length === 0) return nothing;
+  const pieces = textPieces(view.memory.draft, marks).map(({ text, content }) => (content ? html`<mark>${text}</mark>` : text));
+  return html`<div class="composer-marks" aria-hidden="true" dir="auto">${pieces}${'\n'}</div>`;
+}
+
+/** Keeps the marks behind the letters of a text area that scrolls. */
+export function scrollMarks({ target }: Event): void {
+  const area = target as HTMLTextAreaElement;
+  const marks = area.previousElementSibling;
+  if (marks) marks.scrollTop = area.scrollTop;
 }
 
 /** The user must notice, before sending, that a reload removed attachments from the draft. */

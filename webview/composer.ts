@@ -3,8 +3,8 @@ import { createRef, type Ref, ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Content, QueuedPrompt, Session } from '../src/session/model.ts';
 import { canStop, isAttached, isBusy, isPreparing, isRecorded, promptText, readsHistory, runningTurn } from '../src/session/select.ts';
-import { attachmentsView, contentOf, droppedPaths } from './attachments.ts';
-import { CompletionPopup, commandHint, isEmpty, MENU_ID, menuView, named, optionId, placeContent } from './completion.ts';
+import { attachmentsView, contentOf, droppedPaths, marksView, scrollMarks } from './attachments.ts';
+import { CompletionPopup, commandHint, isEmpty, MENU_ID, mentionAt, menuView, named, optionId, placeContent } from './completion.ts';
 import { iconOf } from './icons.ts';
 import type { Page } from './page.ts';
 import { chipLabel } from './parts/content.ts';
@@ -17,6 +17,7 @@ import { COMPOSER_ID, type View } from './view.ts';
 /** The input box: text, attachments, menus, history. The view's memory holds the draft, so that it outlives a reload. */
 export class Composer {
   readonly #completion: CompletionPopup;
+  readonly #ui: Page['ui'];
   readonly #ref: Ref<HTMLTextAreaElement> = createRef();
   #view: View | undefined;
   /** Position in the history; 0 is the draft, which waits in #typed. */
@@ -31,6 +32,7 @@ export class Composer {
 
   constructor(page: Page) {
     this.#completion = new CompletionPopup(page);
+    this.#ui = page.ui;
   }
 
   template(view: View): TemplateResult | typeof nothing {
@@ -50,11 +52,14 @@ export class Composer {
       ${pickerView(view)} ${menu ? menuView(menu, at, (index) => this.#choose(index)) : nothing}
       ${editingView(view)}
       <div class="composer-box">
-        ${attachmentsView(view, named(memory.draft, memory.mentions))}
+        ${attachmentsView(view)}
+        <div class="composer-field">
+        ${marksView(view)}
         <textarea ${ref(this.#ref)} id=${COMPOSER_ID} rows="1" class="composer-text" dir="auto" aria-autocomplete="list" aria-haspopup="listbox"
           aria-label=${t('Ask {0}', session.agent.name || 'Parley')} aria-controls=${menu ? MENU_ID : nothing}
           aria-activedescendant=${menu && menu.items.length > 0 ? optionId(at) : nothing} placeholder=${t('Ask {0}', session.agent.name || 'Parley')}
-          .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#caretMoved} @blur=${this.#blurred} @paste=${this.#paste}></textarea>
+          .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#caretMoved} @blur=${this.#blurred} @paste=${this.#paste} @scroll=${scrollMarks}></textarea>
+        </div>
         ${hint ? html`<div class="faint command-hint">${hint}</div>` : nothing}
         <div class="composer-bar">
           <div class="composer-choices">
@@ -240,14 +245,16 @@ export class Composer {
     const { mention } = item;
     if (view && mention && 'path' in mention)
       view.act.remember({ mentions: { ...view.memory.mentions, [item.label]: placeContent(mention) } });
-    this.#write(area.value.slice(0, menu.from) + item.insert + area.value.slice(menu.to), menu.from + item.insert.length);
+    // The list may be of a shorter name: what was typed since belongs to it.
+    const { from, to } = (menu.kind === 'mention' ? mentionAt(area.value, area.selectionStart) : undefined) ?? menu;
+    this.#write(area.value.slice(0, from) + item.insert + area.value.slice(to), from + item.insert.length);
     area.focus();
     if (mention && !('path' in mention)) view?.act.attach(mention.kind);
     else this.#updateCompletion(area);
   }
 
   #recall(event: KeyboardEvent, back: number, caret: 'start' | 'end'): void {
-    const said = historyOf(this.#view);
+    const said = historyOf(this.#view, this.#ui.sent);
     if (back > said.length) return;
     event.preventDefault();
     if (this.#back === 0) this.#typed = this.#view?.memory.draft ?? '';
@@ -269,6 +276,7 @@ export class Composer {
     this.#back = 0;
     this.leave();
     this.#completion.close();
+    this.#ui.noteSent(text);
     const replaces = replacedTurn(view);
     // A key before the next frame begins a new text instead of extending the sent one.
     this.#write('', 0);
@@ -335,16 +343,14 @@ function hasSettled(before: Session, now: Session): boolean {
   return before.asks.some(({ id, decision }) => !open.has(id) && !(decision?.kind === 'approval' && decision.by === 'rule'));
 }
 
-/** The user's earlier messages, oldest first. */
-function historyOf(view: View | undefined): readonly string[] {
+/** The user's earlier messages, oldest first: those of this session come last, after those sent elsewhere in the workspace. */
+function historyOf(view: View | undefined, elsewhere: readonly string[]): readonly string[] {
   const prompts = [
     ...(view?.session.turns ?? []).map((turn) => turn.prompt),
     ...(view?.session.queue ?? []).map((waiting) => waiting.content),
   ];
-  return prompts.flatMap((prompt) => {
-    const text = promptText({ prompt });
-    return text === '' ? [] : [text];
-  });
+  const here = prompts.map((prompt) => promptText({ prompt })).filter(Boolean);
+  return [...elsewhere.filter((text) => !here.includes(text)), ...here];
 }
 
 /** The keys that send into a running turn, in the system's keyboard names. */

@@ -28,6 +28,9 @@ const EMPTY: SessionMemory = { draft: '', attachments: [], mentions: {}, unfolde
 export const LARGEST_PICTURE = 8 * 1024 * 1024;
 
 const SESSIONS_KEPT = 20;
+/** Messages in the history, and characters of one. */
+const MOST_SENT = 100;
+const LONGEST_SENT = 4000;
 const SAVE_AFTER_MS = 300;
 /** The wait where attachments are large: each save copies them. */
 const SAVE_LARGE_AFTER_MS = 1500;
@@ -41,11 +44,25 @@ export class Ui {
   readonly #memories: Map<SessionId, SessionMemory>;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #saveAfterMs = SAVE_AFTER_MS;
+  /** The latest messages of all sessions, oldest first: the view belongs to one workspace. */
+  #sent: readonly string[];
   #shown: SessionId = '';
 
   constructor(host: Pick<HostConnection, 'saved' | 'save'>) {
     this.#host = host;
     this.#memories = new Map(read(host.saved));
+    this.#sent = sentIn(host.saved);
+  }
+
+  get sent(): readonly string[] {
+    return this.#sent;
+  }
+
+  /** Remembers a message for the history of the composer. */
+  noteSent(text: string): void {
+    if (text === '' || text.length > LONGEST_SENT) return;
+    this.#sent = [...this.#sent.filter((one) => one !== text), text].slice(-MOST_SENT);
+    this.#saveSoon();
   }
 
   /** '' holds the draft while there is no session. */
@@ -112,7 +129,7 @@ export class Ui {
     };
     const kept = latest.map(([id, memory]) => [id, saved(memory)]).reverse();
     this.#saveAfterMs = size > LARGE ? SAVE_LARGE_AFTER_MS : SAVE_AFTER_MS;
-    this.#host.save({ memories: kept, ...(this.#shown === '' ? {} : { shown: this.#shown }) });
+    this.#host.save({ memories: kept, sent: this.#sent, ...(this.#shown === '' ? {} : { shown: this.#shown }) });
   }
 }
 
@@ -132,6 +149,11 @@ function read(saved: unknown): [SessionId, SessionMemory][] {
     const memory = { ...EMPTY, ...(entry[1] as Partial<SessionMemory>) };
     return [[entry[0], { ...memory, mentions: contentsOf(memory.mentions) }]];
   });
+}
+
+function sentIn(saved: unknown): readonly string[] {
+  if (typeof saved !== 'object' || saved === null || !('sent' in saved) || !Array.isArray(saved.sent)) return [];
+  return saved.sent.filter((one: unknown) => typeof one === 'string').slice(-MOST_SENT);
 }
 
 /** Converts the paths that an earlier version stored. */

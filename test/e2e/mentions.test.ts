@@ -15,8 +15,12 @@ const inWindow = suite({
   prepare: async () => {
     server = new FakeChat({ [CHAT]: (reply) => reply.all(start(), ...said('Seen.'), finish()) });
     await server.start();
+    const { 'parley.agents': agents } = settingsFor(`${server.url}${CHAT}`);
+    const args = [path.resolve('dist/parley-agent.js'), '--protocol', 'acp'];
+    // Over ACP no agent takes back what was said.
+    const forgetful = { id: 'acp', name: 'Onward', protocol: 'acp', command: process.execPath, args };
     return {
-      machineSettings: { ...settingsFor(`${server.url}${CHAT}`), 'parley.defaultAgent': 'server' },
+      machineSettings: { 'parley.agents': [...agents, forgetful], 'parley.defaultAgent': 'server' },
       agents: 'parley-agent',
       end: () => server.stop(),
     };
@@ -67,5 +71,58 @@ test(
       await run(window, command);
       assert.equal(await attached(window), output);
     }
+  }),
+);
+
+test(
+  'a file that is picked stands in the message once, as a link, and the message is in the history of the next session',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    await window.openChat();
+    await chat.composer.fill('');
+    await chat.composer.pressSequentially('What is in @main.ts');
+    await chat.menu.filter({ hasText: 'src/main.ts' }).first().waitFor();
+    await chat.composer.press('Enter');
+    await chat.composer.pressSequentially('and @notes');
+    await chat.menu.filter({ hasText: 'notes.txt' }).first().waitFor();
+    await chat.composer.press('Enter');
+    const text = 'What is in @src/main.ts and @notes.txt';
+    assert.equal(await chat.composer.inputValue(), `${text} `);
+    assert.deepEqual(await chat.frame.locator('.composer-marks mark').allTextContents(), ['@src/main.ts', '@notes.txt']);
+    assert.equal(await chat.frame.locator('.attachment').count(), 0);
+    await window.pictures('mentions-composer', ['dark', 'light', 'contrast', 'contrastLight']);
+    await chat.composer.press('Enter');
+    await chat.settled(chat.lastTurn);
+    assert.equal(await chat.lastTurn.locator('.prompt .chip').count(), 0);
+    await window.pictures('mentions-sent', ['dark', 'light', 'contrast', 'contrastLight']);
+    await chat.lastTurn.locator('.mention', { hasText: 'main.ts' }).click();
+    await window.tab('main.ts').waitFor();
+    const given = server.bodies(CHAT).at(-1)?.messages.at(-1);
+    assert.match(JSON.stringify(given), /Welcome from|main\.ts/);
+
+    await window.command('Parley: New Session');
+    await chat.frame.locator('.turn').first().waitFor({ state: 'detached' });
+    await chat.composer.press('ArrowUp');
+    assert.equal(await chat.composer.inputValue(), text);
+    await chat.composer.fill('');
+    await page.locator('.tab.active').waitFor();
+  }),
+);
+
+test(
+  'an agent that cannot go back is said to, before an earlier message is sent again',
+  inWindow(async ({ window }) => {
+    const { chat, pick } = window;
+    await window.command('Parley: New Session with Agent');
+    await pick.choose('Onward');
+    await chat.frame.locator('.pill', { hasText: 'Onward' }).waitFor();
+    const turn = await chat.exchange('read notes.txt');
+    await turn.hover();
+    await turn.getByRole('button', { name: 'Edit this message and send it again' }).click();
+    await chat.frame.locator('.editing', { hasText: 'This agent cannot go back' }).waitFor();
+    await window.pictures('mentions-cannot-go-back');
+    await chat.composer.press('Enter');
+    await chat.turns.nth(1).waitFor();
+    await chat.frame.locator('.editing').waitFor({ state: 'detached' });
   }),
 );

@@ -916,3 +916,27 @@ test('the row of a call says who decided; what was rejected is folded and not co
   assert.equal(stage.all('.call-toggle').at(-1)?.getAttribute('aria-expanded'), 'false');
   assert.match(stage.text('.sum'), /Ran 3 commands/);
 });
+
+test('a file that a message names is a link in it and no chip; a text that is no file is shown by its chip', async () => {
+  const prompt = [
+    { type: 'text', text: 'Move it from @src/a.ts to @src/a.tsx, please.' },
+    { type: 'file', path: '/code/sample/src/a.ts' },
+    { type: 'file', path: 'Terminal: npm test', text: '$ npm test\none failed' },
+    { type: 'file', path: '/code/sample/src/b.ts' },
+  ] as const;
+  const stage = await Stage.open(session({ turns: [turn({ prompt })] }));
+  assert.equal(stage.text('.prompt pre'), 'Move it from @src/a.ts to @src/a.tsx, please.');
+  assert.deepEqual(
+    stage.all('.prompt .mention').map((one) => one.textContent),
+    ['@src/a.ts'],
+  );
+  assert.deepEqual(
+    stage.all('.prompt .chip').map((one) => one.textContent?.trim()),
+    ['Terminal: npm test', 'src/b.ts'],
+  );
+  stage.find('.prompt .mention').click();
+  stage.find('.prompt .chip').click();
+  await stage.settle();
+  assert.deepEqual(stage.calls('open'), [{ path: '/code/sample/src/a.ts' }]);
+  assert.equal(stage.all('.prompt pre').at(-1)?.textContent, '$ npm test\none failed');
+});

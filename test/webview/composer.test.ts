@@ -196,6 +196,26 @@ test('an answer about files that comes too late opens no menu', async () => {
   assert.equal(stage.root.querySelector('[role=listbox]'), null);
 });
 
+test('the arrows also reach what was sent in other sessions of the workspace, before the messages of this one', async () => {
+  const said = turn({ id: 't0', prompt: [{ type: 'text', text: 'here' }] });
+  const stage = await Stage.open(session({ turns: [said] }));
+  for (const text of ['one', 'two', 'one']) {
+    await stage.type(text);
+    await stage.key('Enter');
+  }
+  const other = session({ id: 's2', turns: [said] });
+  stage.post({ type: 'sessions', list: [], active: 's2', profiles: [] });
+  stage.post({ type: 'snapshot', sessionId: 's2', seq: 0, session: other, answers: [] });
+  await stage.settle();
+  const seen: string[] = [];
+  for (let key = 0; key < 4; key += 1) {
+    stage.composer.setSelectionRange(0, 0);
+    await stage.key('ArrowUp');
+    seen.push(stage.composer.value);
+  }
+  assert.deepEqual(seen, ['here', 'one', 'two', 'two']);
+});
+
 test('the arrows go through what was said before, and back to what was being typed', async () => {
   const said = ['first', 'second'].map((text, index) => turn({ id: `t${index}`, prompt: [{ type: 'text', text }] }));
   const stage = await Stage.open(session({ turns: said }));

@@ -141,7 +141,16 @@ test('problems chosen after an @ become a chip with a preview, and the @ goes', 
   assert.deepEqual(prompted(stage), [{ type: 'text', text: 'Fix these' }, problems]);
 });
 
-test('a folder and a symbol named in the text are chips; removing the chip takes the name out of the text', async () => {
+test('a row that is chosen while the list for what was typed since is on its way leaves no letters behind', async () => {
+  const stage = await Stage.open(idle);
+  await stage.type('see @not');
+  await answer(stage, 'findMentions', [{ kind: 'file', label: 'notes.txt', path: '/code/sample/notes.txt' }]);
+  await stage.type('see @notes');
+  await stage.key('Enter');
+  assert.equal(stage.composer.value, 'see @notes.txt ');
+});
+
+test('a folder named in the text is marked there and has no chip; that of a symbol says its place, and removing it takes the name out of the text', async () => {
   const stage = await Stage.open(idle);
   await stage.type('@sr');
   await answer(stage, 'findMentions', [{ kind: 'folder', label: 'src/', path: '/code/sample/src/' }]);
@@ -153,14 +162,19 @@ test('a folder and a symbol named in the text are chips; removing the chip takes
   assert.equal(stage.composer.value, '@src/ and @start ');
   assert.deepEqual(
     stage.all('.attachment-name').map((chip) => chip.textContent?.trim()),
-    ['src/', 'src/a.ts:4'],
+    ['src/a.ts:4'],
   );
-  await stage.press('Remove: src/');
-  assert.equal(stage.composer.value, 'and @start ');
+  assert.deepEqual(
+    stage.all('.composer-marks mark').map((mark) => mark.textContent),
+    ['@src/'],
+  );
+  assert.equal(stage.find('.composer-marks').textContent, `${stage.composer.value}\n`, 'the marks lie below the same letters');
+  await stage.press('Remove: src/a.ts:4');
+  assert.equal(stage.composer.value, '@src/ and ');
   await stage.key('Enter');
   assert.deepEqual(prompted(stage), [
-    { type: 'text', text: 'and @start' },
-    { type: 'file', path: '/code/sample/src/a.ts', lines: [4, 4] },
+    { type: 'text', text: '@src/ and' },
+    { type: 'file', path: '/code/sample/src/' },
   ]);
 });
 

@@ -1,12 +1,14 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { isAbsolutePath } from '../../src/base/paths.ts';
 import type { Content, Part, Turn } from '../../src/session/model.ts';
 import { isAttached, linesText, promptText, relativePath } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { targetOf } from '../links.ts';
 import { textView } from '../markdownView.ts';
+import { type MentionPlace, mentionsIn, textPieces } from '../mentions.ts';
 import { t, visible } from '../strings.ts';
-import type { View } from '../view.ts';
+import { isUnfolded, type View } from '../view.ts';
 import { fold, plainText } from './fold.ts';
 
 /** Only pictures that cannot carry script; svg in an image element cannot either, but brings its own fonts and links. */
@@ -95,13 +97,41 @@ export function pretty(value: unknown): string {
 /** The user's message: the text as typed, and its attachments. */
 export function promptView(view: View, key: string, content: readonly Content[], place?: string, sender?: string): TemplateResult {
   const text = promptText({ prompt: content });
-  const attached = content.filter(isAttached);
+  const mentions = mentionsIn(text, content, view.session.cwd);
+  const attached = content.filter((one) => isAttached(one) && !mentions.some((mention) => mention.content === one));
   return html`<div class="prompt" data-vscode-context=${place ?? nothing}>
     <h2 class="sr-only">${t('You')}</h2>
     ${sender === undefined ? nothing : html`<div class="sender"><bdi>${visible(sender)}</bdi></div>`}
-    ${text === '' ? nothing : plainText(view, `${key}:prompt`, text)}
-    ${attached.length === 0 ? nothing : html`<div class="chips">${attached.map((one) => chip(view, one))}</div>`}
+    ${text === '' ? nothing : plainText(view, `${key}:prompt`, text, (shown) => mentionLinks(view, shown, mentions))}
+    ${attached.length === 0 ? nothing : html`<div class="chips">${attached.map((one, at) => promptChip(view, `${key}:attached${at}`, one))}</div>`}
+    ${attached.map((one, at) => attachedText(view, `${key}:attached${at}`, one))}
   </div>`;
+}
+
+/** True for a text that is no file, such as the output of a terminal: there is nothing to open, so its chip shows it. */
+function isLooseText(content: Content): content is Extract<Content, { type: 'file' }> & { readonly text: string } {
+  return content.type === 'file' && content.text !== undefined && !isAbsolutePath(content.path);
+}
+
+function promptChip(view: View, key: string, content: Content): TemplateResult {
+  if (!isLooseText(content)) return chip(view, content);
+  const open = isUnfolded(view.memory, key, false);
+  return html`<button class="chip" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold(key, !open)}>
+    ${iconOf('file')}<bdi class="chip-text">${visible(chipLabel(content, view.session.cwd))}</bdi>
+  </button>`;
+}
+
+function attachedText(view: View, key: string, content: Content): TemplateResult | typeof nothing {
+  return isLooseText(content) && isUnfolded(view.memory, key, false) ? plainText(view, `${key}:text`, visibleText(content.text)) : nothing;
+}
+
+/** Draws the mentions in a text as links. */
+function mentionLinks(view: View, text: string, mentions: readonly MentionPlace[]): unknown {
+  return textPieces(text, mentions).map(({ text: piece, content }) =>
+    content === undefined
+      ? piece
+      : html`<button class="mention" type="button" title=${visibleText(content.path)} @click=${() => view.act.open(content.path)}>${visible(piece)}</button>`,
+  );
 }
 
 /** A message sent into the turn that the agent has not taken up yet. */

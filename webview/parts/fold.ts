@@ -50,14 +50,14 @@ const CHARACTERS = 4000;
 /** Most UTF-16 units put into the page. */
 const LONGEST = 400_000;
 
-/** Text that keeps its line breaks; a long one shows its beginning first. `key` remembers which ones are shown whole. */
-export function plainText(view: View, key: string, text: string): TemplateResult {
+/** Text that keeps its line breaks; a long one shows its beginning first. `key` remembers which ones are shown whole. `draw`: draws what is shown. */
+export function plainText(view: View, key: string, text: string, draw: (shown: string) => unknown = (shown) => shown): TemplateResult {
   const cut = cutAt(text);
   const whole = cut >= text.length || isUnfolded(view.memory, key, false);
   const most = whole ? drawable(text, LONGEST) : cut;
   const shown = text.slice(0, most);
   const more = cut < text.length;
-  return html`<pre class="plain" tabindex="0" dir="auto">${shown}${whole && most < text.length ? notShown(text.length - most) : nothing}</pre>
+  return html`<pre class="plain" tabindex="0" dir="auto">${draw(shown)}${whole && most < text.length ? notShown(text.length - most) : nothing}</pre>
     ${
       more
         ? html`<button class="text-button" type="button" @click=${() => view.act.unfold(key, !whole)}>
