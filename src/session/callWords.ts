@@ -83,6 +83,9 @@ export function groupWords(groups: readonly CallGroup[], sought: readonly Sought
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
+/** Characters of a pattern in a folded row; its own row has all of it. */
+const MOST_SOUGHT = 60;
+
 /** A search that is done: "foo (12 matches)", and "in src". */
 export interface Sought {
   readonly text: string;
@@ -95,7 +98,7 @@ export function soughtIn(call: ToolCall, session: Pick<Session, 'cwd' | 'termina
   const { thing, place, result } = callWords(call, session);
   if (thing === undefined) return undefined;
   const found = result === undefined ? [] : [`(${result})`];
-  const text = [thing.slice(0, 60), ...(isPlaceFirst() || place === undefined ? [] : [place]), ...found].join(' ');
+  const text = [shortened(thing, MOST_SOUGHT), ...(isPlaceFirst() || place === undefined ? [] : [place]), ...found].join(' ');
   return { text, ...(isPlaceFirst() && place !== undefined ? { place } : {}) };
 }
 

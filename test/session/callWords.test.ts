@@ -154,6 +154,9 @@ test('folded rows count what they hold', () => {
   assert.equal(groupWords(['read', 'read', 'search', 'read', 'search']), 'Read 3 files · searched 2 times');
   const sought = soughtIn(call({ kind: 'search', name: 'Grep', input: { pattern: 'foo', path: '/w/src' } }), session()) ?? assert.fail();
   assert.equal(groupWords(['read', 'search'], [sought]), 'Read 1 file · searched for foo in src');
+  const glob = call({ kind: 'search', name: 'Glob', input: { pattern: `**/${'folder/'.repeat(10)}a.ts` } });
+  const { text } = soughtIn(glob, session()) ?? assert.fail();
+  assert.ok(text.length <= 60 && text.endsWith('…'), text);
   assert.equal(groupWords(['search', 'search'], [sought]), 'Searched 2 times', 'one of them has no pattern');
   assert.equal(groupWords(['read', 'search']), 'Read 1 file · searched 1 time');
 });

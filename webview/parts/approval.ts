@@ -133,7 +133,7 @@ function fileView(view: View, ask: Approval, file: FileDiffs, key: string, alone
     ${
       alone
         ? nothing
-        : html`<div class="diff-head"><button class="path-button" type="button" title=${commandTitle('Open Changes')} @click=${open}><bdi>${visible(path)}</bdi></button>
+        : html`<div class="diff-head"><button class="path-button" type="button" title=${commandTitle('Open Changes')} @click=${open}><bdi>${byFolders(path)}</bdi></button>
             ${file.diffs[0]?.before === null && !file.diffs[0].summary ? html`<span class="tag">${t('new')}</span>` : nothing}
             ${file.diffs.at(-1)?.after === null && !file.diffs.at(-1)?.summary ? html`<span class="tag">${t('deleted')}</span>` : nothing}
             ${counts(file.diffs)}</div>`

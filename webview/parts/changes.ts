@@ -4,7 +4,7 @@ import type { Turn, TurnFile } from '../../src/session/model.ts';
 import { callsOf, callTitle, changedFiles, diffsOf, filePath, relativePath, turnFiles } from '../../src/session/select.ts';
 import { linkWords, permissionWords, shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
-import { commandTitle, t, visible } from '../strings.ts';
+import { byFolders, commandTitle, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { counts, lineCounts } from './diff.ts';
 import { showMoreButton, shownCount } from './fold.ts';
@@ -47,7 +47,7 @@ function fileRow(view: View, turn: Turn, file: TurnFile): TemplateResult {
   const open = () => (file.change === 'deleted' ? diff() : view.act.open(path));
   const name = isUnwatched(turn, file) ? shown.slice(folderOf(shown).length).replace(/^[\\/]/, '') : shown;
   return html`<li>
-    <button class="path-button" type="button" title=${visibleText(path)} @click=${open}>${origin}<bdi>${visible(name)}</bdi></button>
+    <button class="path-button" type="button" title=${visibleText(path)} @click=${open}>${origin}<bdi>${byFolders(name)}</bdi></button>
     ${markView(file)} ${countsView(view, turn, file)}
     <span class="settle">${file.review === 'undone' ? nothing : html`<button class="icon-button" type="button" title=${commandTitle('Open Changes')} aria-label="${commandTitle('Open Changes')}: ${visibleText(shown)}" @click=${diff}>${iconOf('diff')}</button>`}
     ${decisionView(view, turn, file, visibleText(shown))}</span>

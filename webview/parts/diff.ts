@@ -8,7 +8,7 @@ import { visibleText } from '../../src/session/visible.ts';
 import { drawable, drawableEnd } from '../drawable.ts';
 import { highlightedLines } from '../highlighter.ts';
 import { iconOf } from '../icons.ts';
-import { commandTitle, t, visible } from '../strings.ts';
+import { byFolders, commandTitle, t, visible } from '../strings.ts';
 import type { Styled } from '../terminalOutput.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { moreText, notShown, plainText, showMoreButton, shownCount } from './fold.ts';
@@ -19,7 +19,7 @@ export function diffCard(view: View, key: string, { path: file, diffs }: FileDif
   return html`<div class="diff">
     <div class="diff-head">
       <button class="path-button" type="button" title=${visibleText(file)} @click=${() => view.act.open(file, diffs[0]?.excerpt?.afterLine)}>
-        <bdi>${visible(path)}</bdi>
+        <bdi>${byFolders(path)}</bdi>
       </button>
       ${diffs[0]?.before === null && !diffs[0].summary ? html`<span class="tag">${t('new')}</span>` : nothing}
       ${diffs.at(-1)?.after === null && !diffs.at(-1)?.summary ? html`<span class="tag">${t('deleted')}</span>` : nothing}
