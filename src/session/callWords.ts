@@ -247,8 +247,10 @@ function commandWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'
         ? t('exit {0}', code)
         : signal !== null
           ? t('killed ({0})', signal)
-          : undefined;
-  // A command that has ended with a code did run.
+          : stage === 'failed' && call.output.length > 0
+            ? t('Failed').toLowerCase()
+            : undefined;
+  // A command that has ended with a code, or printed something, did run.
   const verb = stopped === 'failed' && problem !== undefined ? t('Ran') : RUN[stopped]();
   return { verb, thing, code: true, ...(problem === undefined ? {} : { problem }) };
 }

@@ -1567,7 +1567,7 @@ test('a command that an agent says in the title alone is a terminal, so that its
 test('the word before a command says neither that it runs nor that it ran until it is over, and then what became of it', async (t) => {
   for (const [verb, change] of [
     ['Ran', { status: 'done' }],
-    ['Ran', { status: 'failed' }],
+    ['Could not run', { status: 'failed' }],
     ['Stopped', undefined],
   ] as const) {
     const { client, chat, conversations, last, folder, end } = await opened(t);

@@ -120,6 +120,8 @@ test('a failed call says what could not be done', () => {
   assert.equal(failed({ kind: 'search', input: { pattern: 'foo', path: 'src' } }), 'Could not search for foo in src');
   assert.equal(failed({ kind: 'execute', input: { command: 'npm test' } }), 'Could not run npm test');
   assert.equal(failed({ kind: 'execute', input: { command: 'npm test' }, error: { message: 'exit 1' } }), 'Ran npm test exit 1');
+  const printed = [{ kind: 'content', content: { type: 'text', text: '3 of 4 tests' } }] as const;
+  assert.equal(failed({ kind: 'execute', input: { command: 'npm test' }, output: printed }), 'Ran npm test failed');
   assert.equal(failed({ name: 'open_in_ide', input: { path: '/w/b.ts' } }), 'Could not open b.ts');
   assert.equal(failed({ name: 'mcp__github__create_issue' }), 'Could not run create_issue of github');
   assert.equal(failed({ kind: 'think', name: 'TodoWrite' }), 'Could not edit Plan');
