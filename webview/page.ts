@@ -55,6 +55,7 @@ export class Page {
   };
   #asked = false;
   #saidTimer: ReturnType<typeof setTimeout> | undefined;
+  #wasReady = false;
 
   constructor(host: HostConnection) {
     this.host = host;
@@ -146,7 +147,8 @@ export class Page {
   #mirrored(events: readonly SessionEvent[] | undefined): void {
     this.growth.take(events);
     const { session } = this.mirror;
-    const text = events && session && announcement(events, session);
+    const text = events && session && announcement(events, session, this.#wasReady);
+    this.#wasReady = session?.link.state === 'ready';
     // Clears the announcement of the turn before.
     const begins = events?.some(({ type }) => type === 'turn.started');
     this.update({ heardAt: Date.now(), ...(text || begins ? { announced: text ?? '' } : {}) });
@@ -183,13 +185,18 @@ export class TextGrowth {
   }
 }
 
-/** The text a screen reader announces for a patch; undefined for changes that are only visual. Never the text that streams in. */
+/**
+ * The text a screen reader announces for a patch; undefined for changes that are only visual. Never the text that streams in. `wasReady`: the link was
+ * ready before the patch; an agent that tells again what it offers is no news then.
+ */
 export function announcement(
   events: readonly SessionEvent[],
   session: Pick<Session, 'agent' | 'cwd' | 'turns' | 'partial'>,
+  wasReady = false,
 ): string | undefined {
+  const isAgain = wasReady && !events.some(({ type }) => type === 'link.opening' || type === 'link.closed');
   // Turns that ended before the link was ready belong to an earlier conversation being replayed.
-  const told = session.partial ? events.length : events.findLastIndex((event) => event.type === 'link.ready');
+  const told = session.partial ? events.length : isAgain ? -1 : events.findLastIndex((event) => event.type === 'link.ready');
   const said = events.flatMap((event, at) => {
     switch (event.type) {
       case 'turn.ended':
@@ -199,7 +206,7 @@ export function announcement(
       case 'ask.opened':
         return [asked(event.ask, titleOf(event.ask, session), session.agent.name)];
       case 'link.ready':
-        return [t('{0} is ready.', session.agent.name)];
+        return isAgain ? [] : [t('{0} is ready.', session.agent.name)];
       case 'link.closed':
         // The failed turn has already announced the reason.
         return events.some((one) => one.type === 'turn.ended' && one.error?.message === event.reason) ? [] : [event.reason];

@@ -69,14 +69,3 @@ export function shortened(text: string, longest: number): string {
   const characters = [...text.slice(0, 2 * longest + 2)];
   return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join('')}…`;
 }
-
-/** Where a symbolic link leads and led, as lines that were added and removed. */
-export function linkWords({ before, after }: { readonly before?: string | undefined; readonly after?: string | undefined }): string {
-  const words = (sign: string, target: string | undefined) => (target === undefined ? [] : [`${sign} → ${visibleText(oneLine(target))}`]);
-  return [...words('+', after), ...words('−', before)].join(' ');
-}
-
-/** Who may read, write and run a file, before and now. */
-export function permissionWords({ before, after }: { readonly before: string; readonly after: string }): string {
-  return visibleText(`${before} → ${after}`);
-}

@@ -291,6 +291,18 @@ test('what Parley itself asks is said to be its own, in the card and to a screen
   assert.match(spoken(asks[1]) ?? '', /^\S.* asks: /);
 });
 
+test('the end of a turn is spoken although the agent tells again what it offers; not that of a replayed one', async () => {
+  const { announcement } = await import('../../webview/page.ts');
+  const now = session({});
+  const ready = { type: 'link.ready', agent: now.agent, offers: {} } as const;
+  const ended = { type: 'turn.ended', turnId: 't', at: 1, status: 'done' } as const;
+  const name = now.agent.name;
+  assert.equal(announcement([ended, ready], now, true), `${name}: Done`);
+  assert.equal(announcement([ended, ready], now, false), `${name} is ready.`);
+  const again = [{ type: 'link.closed', at: 1, reason: 'Gone.' }, ended, ready] as const;
+  assert.equal(announcement(again, now, true), `Gone. ${name} is ready.`);
+});
+
 test('the card shows what the quick-pick asks; another card is another quick-pick, while there is one', async () => {
   const asks = ['a1', 'a2', 'a3'].map((id) => ({ ...command, id, title: id }));
   const stage = await Stage.open(session({ ...running, asks }));

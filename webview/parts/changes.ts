@@ -1,8 +1,9 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isUnplaced } from '../../src/session/diffs.ts';
+import { linkWords, permissionWords } from '../../src/session/fileWords.ts';
 import type { Turn, TurnFile } from '../../src/session/model.ts';
 import { callsOf, callTitle, changedFiles, diffsOf, filePath, relativePath, turnFiles } from '../../src/session/select.ts';
-import { linkWords, permissionWords, shortened, visibleText } from '../../src/session/visible.ts';
+import { shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { byFolders, commandTitle, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';

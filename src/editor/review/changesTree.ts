@@ -1,9 +1,9 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { ChangeSet, UnreviewedFile } from '../../live/review/changeSet.ts';
+import { linkWords, permissionWords } from '../../session/fileWords.ts';
 import type { Session, TurnFile, TurnId } from '../../session/model.ts';
 import { rowName, titleOf } from '../../session/select.ts';
-import { linkWords, permissionWords } from '../../session/visible.ts';
 
 export interface FileRow {
   readonly kind: 'file';

@@ -1,7 +1,7 @@
 import { Emitter } from '../../base/emitter.ts';
 import type { Disposable } from '../../base/lifetime.ts';
 import type { UnreviewedFile } from '../../live/review/changeSet.ts';
-import { linkWords, permissionWords } from '../../session/visible.ts';
+import { linkWords, permissionWords } from '../../session/fileWords.ts';
 
 /** The default keys of commands that lenses run, as the manifest binds them: what follows Ctrl+K. The editor tells no extension what a user has bound. */
 export const LENS_KEYS: Readonly<Record<string, string>> = {

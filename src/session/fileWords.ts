@@ -1,0 +1,14 @@
+import { oneLine, visibleText } from './visible.ts';
+
+/* What a comparison of texts does not show of a changed file. */
+
+/** Where a symbolic link leads and led, as lines that were added and removed. */
+export function linkWords({ before, after }: { readonly before?: string | undefined; readonly after?: string | undefined }): string {
+  const words = (sign: string, target: string | undefined) => (target === undefined ? [] : [`${sign} → ${visibleText(oneLine(target))}`]);
+  return [...words('+', after), ...words('−', before)].join(' ');
+}
+
+/** Who may read, write and run a file, before and now. */
+export function permissionWords({ before, after }: { readonly before: string; readonly after: string }): string {
+  return visibleText(`${before} → ${after}`);
+}
