@@ -25,7 +25,12 @@ import { APPROVAL_QUESTION, sideOf } from './translate.ts';
 
 export type ActionResult =
   /** The reason, for the user. */
-  | { readonly kind: 'refused'; readonly why: string }
+  | {
+      readonly kind: 'refused';
+      readonly why: string;
+      /** Turns that the client has removed stay: its next prompt says so. */
+      readonly keepsTurns?: true;
+    }
   /** Changes of the state, and intents for the session. `starts`: it needs its agent. */
   | {
       readonly kind: 'taken';
@@ -36,6 +41,8 @@ export type ActionResult =
       readonly takesBack?: TurnId;
       /** The prompt was sent while the turn before was being stopped: the user goes on with it. */
       readonly goesOn?: TurnId;
+      /** Words for the user in the turn that begins. */
+      readonly note?: string;
       /** The session's new turn, and the clients' failed turn that it retries. */
       readonly retries?: { readonly sessionTurn: TurnId; readonly clientTurn: TurnId };
     }
@@ -148,6 +155,8 @@ export interface Held {
   /** Absent until an agent has started for it. */
   readonly session?: Session;
   readonly takenBack?: TurnId;
+  /** Turns that this client has removed stayed. */
+  readonly keptTurns?: true;
   /** The sender, as other clients see it; unknown of one that comes back to a host that was restarted, as it does not say its name again. */
   readonly sender?: string;
   readonly clientId: string;
@@ -163,6 +172,10 @@ export function attachedUris(said: unknown): readonly string[] {
   const parsed = attaching.safeParse(said);
   return parsed.success ? parsed.data.message.attachments.flatMap(({ uri }) => uri ?? []) : [];
 }
+
+/** VS Code takes turns away without a word where that is refused, and sends its next prompt all the same (seen). */
+const KEPT =
+  'This agent cannot go back: it still knows the messages that were taken away here. They are shown again when the chat is reopened.';
 
 /** Nobody answers what they have not been shown. */
 const UNSEEN = 'Only a client that follows the chat can answer.';
@@ -272,6 +285,7 @@ function turnStarted(action: TurnStarted, held: Held): ActionResult {
     apply,
     intents: [...unqueued, ...model, { type: 'prompt', turnId, content, ...replaced(held), ...by(held) }],
     starts: true,
+    ...(held.keptTurns ? { note: KEPT } : {}),
   };
 }
 
@@ -287,7 +301,7 @@ function truncated(turnId: string | undefined, { chat, session, takenBack }: Hel
   const known = new Set(session?.turns.map((turn) => turn.id));
   const first = chat.turns.slice(at + 1).find((turn) => known.has(turn.id))?.id ?? takenBack;
   if (first === undefined || session?.link.state !== 'ready' || !session.link.offers.edit)
-    return refused('This agent cannot take turns back.');
+    return { kind: 'refused', why: 'This agent cannot take turns back.', keepsTurns: true };
   const apply: ChatAction = { type: 'chat/truncated', ...(turnId === undefined ? {} : { turnId }) };
   return { kind: 'taken', apply, intents: [], takesBack: first };
 }

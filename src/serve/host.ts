@@ -450,10 +450,12 @@ class ClientRequests {
     }
     const sender = this.#client.name?.shown;
     const { chat, takenBack } = hosted;
-    const known = { ...(session ? { session } : {}), ...(takenBack === undefined ? {} : { takenBack }) };
+    const kept = hosted.kept.has(clientId) ? { keptTurns: true as const } : {};
+    const known = { ...(session ? { session } : {}), ...(takenBack === undefined ? {} : { takenBack }), ...kept };
     const follows = this.#channels.follows(this.#client, channel);
     const held = { chat, follows, ...(sender === undefined ? {} : { sender }), clientId, now: this.#deps.now(), attached, ...known };
     const decision = isChat ? decideChat(action, held) : decideSession(action, hosted.state, session);
+    if (decision.kind === 'refused' && decision.keepsTurns) hosted.kept.add(clientId);
     if (decision.kind === 'refused') this.#channels.refuse(this.#client, channel, action, origin, decision.why);
     else if (decision.kind === 'taken') this.#hosted.take(hosted, decision, origin);
     await this.#hosted.renamed;

@@ -49,6 +49,8 @@ export interface Hosted {
   agent: AgentStart;
   /** The first of the turns that a client has removed; the agent forgets them with the next prompt. */
   takenBack?: TurnId;
+  /** Clients that have removed turns which stayed, until their next prompt. */
+  readonly kept: Set<string>;
   readonly retries: Retries;
   /** Prompts that a client sent while a turn was being stopped: the user goes on with them. */
   readonly goesOn: Set<TurnId>;
@@ -318,7 +320,7 @@ export class HostedSessions {
   }
 
   /** Carries out a decision. Starts the agent if needed. */
-  take(hosted: Hosted, { apply, intents, starts, takesBack, retries, goesOn }: Taken, origin: Origin): void {
+  take(hosted: Hosted, { apply, intents, starts, takesBack, retries, goesOn, note }: Taken, origin: Origin): void {
     const wasDraft = isDraft(hosted);
     if (takesBack !== undefined) hosted.takenBack = takesBack;
     if (goesOn !== undefined) hosted.goesOn.add(goesOn);
@@ -328,6 +330,11 @@ export class HostedSessions {
     // The title of the session is that of its own chat.
     else if (apply.type === 'session/titleChanged' && hosted.forkOf) hosted.chat = { ...hosted.chat, title: apply.title };
     else this.#updateSession(hosted, apply as SessionAction, origin);
+    if (note !== undefined && apply.type === 'chat/turnStarted') {
+      hosted.kept.delete(origin.clientId);
+      const part = { kind: 'systemNotification', content: note, _meta: { id: `kept ${apply.turnId}` } } as const;
+      this.#updateChat(hosted, { type: 'chat/responsePart', turnId: apply.turnId, part });
+    }
     // The first prompt: from now on it is there for every client.
     if (wasDraft && !isDraft(hosted)) {
       hosted.listedAt = hosted.changedAt = this.#deps.channels.seq;
@@ -581,6 +588,7 @@ export class HostedSessions {
     const fork: Hosted = {
       ...own,
       chat: { ...summary, turns: [] },
+      kept: new Set(),
       retries: new Retries(),
       goesOn: new Set(),
       get state() {
@@ -622,6 +630,7 @@ export class HostedSessions {
       chat,
       state,
       agent,
+      kept: new Set(),
       retries: new Retries(),
       goesOn: new Set(),
       ...(maker === undefined ? {} : { maker }),

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import http, { type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { readJson } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { LinkAnswer } from '../base/outcomes.ts';
 import { HEAD_LIMITS, isLocalHostHeader, isSameSecret, Strangers } from '../transport/httpAccess.ts';
@@ -17,6 +18,11 @@ const MOST_CONNECTIONS = 512;
 const GOING_AWAY = 1001;
 /** JSON-RPC's error code for an internal error. */
 const INTERNAL_ERROR = -32603;
+/** Its codes for what is no JSON, and for what is JSON but no message. */
+const PARSE_ERROR = -32700;
+const INVALID_REQUEST = -32600;
+/** Bytes of answers that a client has not read yet. */
+const MOST_UNREAD = 64 * 1024;
 
 export type ListenAddress =
   | { readonly kind: 'port'; readonly host: string; readonly port: number }
@@ -112,10 +118,23 @@ function serve(host: AgentHost, socket: WebSocket, log: Log): void {
         );
     },
     withdrawn: () => {},
-    junk: (text) => log.warn(`A client sent something that is no message: ${text.slice(0, 200)}`),
+    junk: (text) => {
+      log.warn(`A client sent something that is no message: ${text.slice(0, 200)}`);
+      // One that does not read is told nothing more.
+      if (socket.bufferedAmount < MOST_UNREAD) socket.send(junkAnswer(text), () => {});
+    },
     closed: () => connection.closed(),
   };
   client.open(rpcLink(acceptedWebSocket(socket), events, { log }));
+}
+
+/** Nobody can tell whose request it was. */
+function junkAnswer(text: string): string {
+  const error =
+    readJson(text) === undefined
+      ? { code: PARSE_ERROR, message: 'This is not JSON.' }
+      : { code: INVALID_REQUEST, message: 'This is no message of JSON-RPC.' };
+  return JSON.stringify({ jsonrpc: '2.0', id: null, error });
 }
 
 /** A client behind its link. The host knows the client before the link is open, because a link delivers what has arrived as soon as it is made. */

@@ -71,3 +71,34 @@ for (const [title, line, shown] of [
     const prompts = model.requests.at(-1)?.history.filter(({ role }) => role === 'user');
     assert.deepEqual(JSON.stringify(prompts).match(/Begin|Go on/g), ['Begin', 'Go on']);
   });
+
+test('a turn over the AI SDK that its host left is tried again after a restart with its prompt sent once', async (t) => {
+  const folder = hostFolder();
+  const model = scriptedModel([half, 'The answer.']);
+  const server = await serveChats({ model, workspace: { cwd: folder, roots: [folder] }, port: 0, origins: [] });
+  t.after(() => server.end());
+  const real = { protocol: aiSdk, url: server.url };
+  const first = hosting(folder, Date.now, randomUUID, real);
+  const client = new AhpClient(first.host);
+  await client.open();
+  await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [pathToFileURL(folder).href] });
+  await client.subscribe(CHAT);
+  const message = { text: 'Begin', origin: { kind: 'user' } };
+  await client.dispatch(CHAT, { type: 'chat/turnStarted', turnId: 't1', startedAt: '2026-01-01T00:00:00Z', message });
+  await until(() => /The first half/.test(JSON.stringify(client.chats.get(CHAT)?.activeTurn)));
+  await first.end();
+
+  const second = hosting(folder, Date.now, randomUUID, real);
+  t.after(second.end);
+  await second.host.restore();
+  const again = client.elsewhere(second.host);
+  await again.reconnect();
+  await again.dispatch(CHAT, { type: 'chat/turnResume', turnId: 't1' });
+  await until(() => again.chats.get(CHAT)?.turns.at(-1)?.state === 'complete');
+  const prompts = model.requests.at(-1)?.history.filter(({ role }) => role === 'user');
+  assert.deepEqual(JSON.stringify(prompts).match(/Begin/g), ['Begin']);
+  assert.deepEqual(
+    turnsOf(again.chats.get(CHAT) as ChatState).map(([id, state]) => [id, state]),
+    [['t1', 'complete']],
+  );
+});

@@ -913,6 +913,15 @@ test('turns of an agent that cannot take them back, and of a turn that runs, sta
   await client.dispatch(CHAT, { type: 'chat/truncated', turnId: 'none' });
   assert.deepEqual(client.refusals, ['Stop the turn first.', 'This agent cannot take turns back.', 'There is no such turn.']);
   assert.equal(chat().turns.length, 1);
+  // VS Code has taken them away for its user by then, and sends its prompt all the same.
+  await client.dispatch(CHAT, prompt('t2', 'Instead'));
+  const [note, ...others] = chat().activeTurn?.responseParts ?? [];
+  assert.match(note?.kind === 'systemNotification' ? String(note.content) : '', /cannot go back: it still knows the messages/);
+  await until(() => last().prompts().length === 2);
+  last().endTurn();
+  await until(() => chat().turns.length === 2);
+  await client.dispatch(CHAT, prompt('t3', 'And on'));
+  assert.deepEqual([others, chat().activeTurn?.responseParts], [[], []], 'it is said once');
 });
 
 /** A turn that has failed after its first words. */

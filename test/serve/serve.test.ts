@@ -202,12 +202,26 @@ test('attack: nobody gets in without the token, from a web page or by another na
   assert.deepEqual([page.status, page.headers.get('connection')], [426, 'close'], 'what is no WebSocket keeps no connection');
   const socket = new WebSocket(good, { origin: 'vscode-file://vscode-app' });
   await once(socket, 'open');
+  const answers: { id: number | null; error?: { code: number } }[] = [];
+  const answered = new Promise<void>((resolve) =>
+    socket.on('message', (data) => {
+      answers.push(JSON.parse(String(data)));
+      if (answers.at(-1)?.id === 7) resolve();
+    }),
+  );
   for (const text of ['', '{', '[]', 'null', '{"method":1}', '[{"method":"ping","id":1}]']) socket.send(text);
   socket.send('{"jsonrpc":"2.0","id":7,"method":"ping","params":{}}');
-  for (;;) {
-    const [data] = await once(socket, 'message');
-    if (JSON.parse(String(data)).id === 7) break;
-  }
+  await answered;
+  assert.deepEqual(
+    answers.slice(0, 4).map(({ id, error }) => [id, error?.code]),
+    [
+      [null, -32700],
+      [null, -32700],
+      [null, -32600],
+      [null, -32600],
+    ],
+    'what is no message is answered',
+  );
   socket.terminate();
 });
 

@@ -143,7 +143,8 @@ class AiSdk extends ChatResponses {
     if (state.turn) return this.log('warn', 'A prompt came while a turn was running; it is left out.');
     this.endPickUp();
     const failed = state.failed?.turnId === how.again ? state.failed : null;
-    const replaced = failed?.turnId ?? how.replaces;
+    // A window that opened since does not know how it failed: its message is in the history, and is not sent twice.
+    const replaced = failed?.turnId ?? how.replaces ?? how.again;
     state.failed = null;
     const instead = failed
       ? this.again(failed, turnId, content)
