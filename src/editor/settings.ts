@@ -138,6 +138,11 @@ export async function setFollow(on: boolean): Promise<void> {
   await vscode.workspace.getConfiguration('parley').update('follow', on || undefined, vscode.ConfigurationTarget.Global);
 }
 
+/** Whether the editor's own quick diff shows changes under review: it takes an entry among the repositories of Source Control. */
+export function quickDiffOn(): boolean {
+  return vscode.workspace.getConfiguration('parley').get('review.quickDiff') === true;
+}
+
 export function traceOn(): boolean {
   return personal('trace') === 'messages';
 }

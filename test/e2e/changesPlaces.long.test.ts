@@ -70,7 +70,7 @@ test(
 );
 
 test(
-  'in the gutter of a file: what is kept or undone is no change any more, what the user saves is none, and the rest still is',
+  'in the text of a file: what is kept or undone is no change any more, what the user saves is none, and the rest still is',
   inWindow(async ({ window }) => {
     const { chat, page } = window;
     const review = await cleared(window);
@@ -80,8 +80,15 @@ test(
     await review.openFile('gutter.txt');
     await review.lenses(3);
     const marks = (count: number) =>
-      until(async () => (await page.locator('.dirty-diff-glyph').count()) === count, `${count} changes in the gutter`);
+      until(
+        async () => (await page.locator('.view-overlays [class*="TextEditorDecorationType"]').count()) === count,
+        `${count} marks in the text`,
+      );
     await marks(3);
+    // The editor's own views are as they were.
+    await review.show();
+    assert.equal(await page.locator('.dirty-diff-glyph').count(), 0);
+    await page.getByRole('button', { name: 'Initialize Repository' }).waitFor();
     await review.decide('Keep');
     await review.lenses(2);
     await marks(2);
@@ -94,7 +101,36 @@ test(
     await page.keyboard.press('Control+s');
     await untilFile(inFolder('gutter.txt'), /line 19 of mine\n/);
     await marks(1);
-    await window.pictures('review/places-gutter');
+    await window.pictures('review/places-marks', ['dark', 'light', 'contrast']);
+  }),
+);
+
+test(
+  'by a setting, in the editor’s quick diff: the changes in the gutter, and their old text with Keep and Undo',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const review = await cleared(window);
+    write('.vscode/settings.json', JSON.stringify({ 'parley.review.quickDiff': true }));
+    write('quick.txt', text(lines));
+    disk.act = () => write('quick.txt', changed(4, 10, 16));
+    await chat.exchange('three places');
+    await review.openFile('quick.txt');
+    await review.lenses(3);
+    const glyphs = (count: number) =>
+      until(async () => (await page.locator('.dirty-diff-glyph').count()) === count, `${count} changes in the gutter`);
+    await glyphs(3);
+    await review.lens('Show removed').first().click();
+    const peek = page.locator('.peekview-widget');
+    await peek.getByText('line 4').first().waitFor();
+    await peek.locator('[aria-label^="Keep Change"]').waitFor();
+    await window.pictures('review/quick-diff', ['dark', 'light', 'contrast']);
+    await peek.locator('[aria-label^="Undo Change"]').click();
+    await until(() => read('quick.txt') === changed(10, 16), 'the change is undone');
+    await review.lenses(2);
+    await glyphs(2);
+    write('.vscode/settings.json', '{}');
+    await glyphs(0);
+    await review.lenses(2);
   }),
 );
 

@@ -11,6 +11,7 @@ import { mergedInto } from '../../session/merge.ts';
 import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { isSavedForAgent, onSavesTyped, presentText } from '../files.ts';
+import { onSettings, quickDiffOn } from '../settings.ts';
 import { isSideOfDeletion, REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
 import { changeWords, LensChanges, lensTooltip } from './lenses.ts';
 
@@ -36,27 +37,14 @@ export interface Reviewed {
   readonly beside?: UnsavedBeside | undefined;
 }
 
-/** The hunks under review in the files on the screen: decorations, CodeLenses with Keep and Undo, and the editor's quick diff. */
+/** The hunks under review in the files on the screen: decorations, CodeLenses with Keep and Undo, and, where the user wants it, the editor's quick diff. */
 export class FileHunks implements Disposable {
   readonly #sets: ChangeSets;
   readonly #documents: ReviewDocuments;
   readonly #log: Log;
   readonly #life = new Lifetime();
   readonly #lenses = new LensChanges();
-  readonly #added = decoration({
-    backgroundColor: new vscode.ThemeColor('diffEditor.insertedLineBackground'),
-    isWholeLine: true,
-    // High-contrast themes have no backgrounds; the other themes have no such border.
-    borderWidth: '0 0 0 3px',
-    borderStyle: 'solid',
-    borderColor: new vscode.ThemeColor('diffEditor.insertedTextBorder'),
-  });
-  readonly #removed = decoration({
-    isWholeLine: true,
-    borderWidth: '2px 0 0 0',
-    borderStyle: 'dashed',
-    borderColor: new vscode.ThemeColor('editorGutter.deletedBackground'),
-  });
+  readonly #marks = { added: linesMark('added'), modified: linesMark('modified'), deleted: deletedMark() };
   /** Texts of ours that follow the decisions about a file, by their addresses. */
   readonly #bases = new Map<string, { readonly file: string; readonly put: (text: string) => vscode.Uri; readonly isNow: boolean }>();
   /** By address; includes documents that only have lenses. */
@@ -71,7 +59,8 @@ export class FileHunks implements Disposable {
     this.#sets = sets;
     this.#documents = documents;
     this.#log = log;
-    for (const one of [this.#added, this.#removed, this.#lenses]) this.#life.own(one);
+    for (const one of [...Object.values(this.#marks), this.#lenses]) this.#life.own(one);
+    this.#life.own(onSettings('parley.review.quickDiff', () => this.update()));
     this.#life.onEnd(() => clearTimeout(this.#resting));
     this.#life.onEnd(() => this.#quickDiff?.dispose());
     const provider: vscode.CodeLensProvider = {
@@ -86,7 +75,9 @@ export class FileHunks implements Disposable {
         provider,
       ),
     );
-    this.#life.own(vscode.commands.registerCommand(SHOW_REMOVED, showRemoved));
+    this.#life.own(
+      vscode.commands.registerCommand(SHOW_REMOVED, (uri: unknown, line: unknown) => this.#showRemoved(uri, line).catch(showError)),
+    );
     this.#life.own(vscode.commands.registerCommand(MERGE_UNSAVED, (uri: unknown) => this.#merge(uri).catch(showError)));
     this.#life.own(vscode.window.onDidChangeVisibleTextEditors(() => this.update()));
     this.#life.own(vscode.window.onDidChangeActiveTextEditor(() => this.#updateKeys()));
@@ -222,7 +213,7 @@ export class FileHunks implements Disposable {
     );
     this.#lenses.refresh(addresses.filter((one) => shown.has(one) || known.has(one) || deletions.has(one)));
     this.#updateKeys();
-    this.#setQuickDiff([...shown.values()].some(({ hunks }) => hunks.length > 0));
+    this.#setQuickDiff(quickDiffOn() && [...shown.values()].some(({ hunks }) => hunks.length > 0));
     await this.#followBases();
   }
 
@@ -262,9 +253,13 @@ export class FileHunks implements Disposable {
     const { uri } = editor.document;
     // A diff marks its lines itself.
     const hunks = isPlainTab(uri) ? (this.of(uri)?.hunks ?? []) : [];
-    const ranges = (chosen: readonly PlacedHunk[]) => chosen.map((one) => rangeOf(one, editor.document));
-    editor.setDecorations(this.#added, ranges(hunks.filter(({ hunk }) => hunk.after.length > 0)));
-    editor.setDecorations(this.#removed, ranges(hunks.filter(({ hunk }) => hunk.after.length === 0)));
+    for (const kind of ['added', 'modified', 'deleted'] as const) {
+      const chosen = hunks.filter((one) => kindOf(one) === kind);
+      editor.setDecorations(
+        this.#marks[kind],
+        chosen.map((one) => rangeOf(one, editor.document)),
+      );
+    }
   }
 
   #updateKeys(): void {
@@ -292,6 +287,23 @@ export class FileHunks implements Disposable {
       this.#quickDiff.inputBox.visible = false;
       this.#quickDiff.quickDiffProvider = { provideOriginalResource: this.#baseOf.bind(this) };
     }
+  }
+
+  /** Shows the previous text of the hunk at that line, in place. The editor's quick diff shows it with Keep and Undo. */
+  async #showRemoved(uri: unknown, line: unknown): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (!(uri instanceof vscode.Uri) || typeof line !== 'number' || editor?.document.uri.toString() !== uri.toString()) return;
+    const at = new vscode.Position(Math.min(line, editor.document.lineCount - 1), 0);
+    editor.selection = new vscode.Selection(at, at);
+    if (this.#quickDiff) return void (await vscode.commands.executeCommand('editor.action.dirtydiff.next'));
+    const reviewed = await this.find(uri);
+    const hunk = reviewed?.hunks.find((one) => covers(one, line));
+    const base = await reviewed?.set.baseText(reviewed.file);
+    if (!reviewed || !hunk || typeof base !== 'string') return;
+    const from = hunk.beforeLine;
+    const removed = new vscode.Range(from, 0, from + hunk.hunk.before.length - 1, hunk.hunk.before.at(-1)?.length ?? 0);
+    const place = new vscode.Location(this.showBase('before', reviewed.file, base), removed);
+    await vscode.commands.executeCommand('editor.action.peekLocations', uri, at, [place], 'peek');
   }
 
   async #baseOf({ scheme, fsPath: file }: vscode.Uri): Promise<vscode.Uri | undefined> {
@@ -379,15 +391,6 @@ function besideLenses({ uri, lineCount }: vscode.TextDocument, beside: UnsavedBe
   });
 }
 
-/** Opens the editor's quick diff at that line: it shows the previous text, with Keep and Undo. */
-async function showRemoved(uri: unknown, line: unknown): Promise<void> {
-  const editor = vscode.window.activeTextEditor;
-  if (!(uri instanceof vscode.Uri) || typeof line !== 'number' || editor?.document.uri.toString() !== uri.toString()) return;
-  const at = new vscode.Position(Math.min(line, editor.document.lineCount - 1), 0);
-  editor.selection = new vscode.Selection(at, at);
-  await vscode.commands.executeCommand('editor.action.dirtydiff.next');
-}
-
 function showError(error: unknown): void {
   void vscode.window.showErrorMessage(messageOf(error));
 }
@@ -417,10 +420,28 @@ function isPlainTab(uri: vscode.Uri): boolean {
   return inFront.some((input) => input instanceof vscode.TabInputText && input.uri.toString() === uri.toString());
 }
 
-function decoration(options: vscode.DecorationRenderOptions): vscode.TextEditorDecorationType {
+type HunkKind = 'added' | 'modified' | 'deleted';
+
+function kindOf({ hunk }: PlacedHunk): HunkKind {
+  return hunk.after.length === 0 ? 'deleted' : hunk.before.length === 0 ? 'added' : 'modified';
+}
+
+/** A bar before the lines, in the colours of the editor's quick diff. */
+function linesMark(kind: 'added' | 'modified'): vscode.TextEditorDecorationType {
+  const backgroundColor = new vscode.ThemeColor('diffEditor.insertedLineBackground');
+  return decoration(kind, { backgroundColor, borderWidth: '0 0 0 3px', borderStyle: 'solid' });
+}
+
+function deletedMark(): vscode.TextEditorDecorationType {
+  return decoration('deleted', { borderWidth: '2px 0 0 0', borderStyle: 'dashed' });
+}
+
+function decoration(kind: HunkKind, options: vscode.DecorationRenderOptions): vscode.TextEditorDecorationType {
   return vscode.window.createTextEditorDecorationType({
     ...options,
-    overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.addedForeground'),
+    isWholeLine: true,
+    borderColor: new vscode.ThemeColor(`editorGutter.${kind}Background`),
+    overviewRulerColor: new vscode.ThemeColor(`editorOverviewRuler.${kind}Foreground`),
     overviewRulerLane: vscode.OverviewRulerLane.Left,
   });
 }
