@@ -295,6 +295,11 @@ export function filePath({ folder }: Pick<TurnFile, 'folder'>, path: string, cwd
   return folder === undefined || below === path ? relativePath(path, cwd) : `${folder.replace(/^.*[\\/]/, '')}/${below}`;
 }
 
+/** The title of a tab: characters that mislead are written out. */
+export function tabTitle(title: string): string {
+  return visibleText(title);
+}
+
 /** The name of a session in lists: its title, or the beginning of its first prompt. */
 export function titleOf(session: Session, longest = 60): string {
   if (session.title) return session.title;

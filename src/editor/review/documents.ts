@@ -1,6 +1,5 @@
 import * as vscode from 'vscode';
 import type { Disposable } from '../../base/lifetime.ts';
-import { visibleText } from '../../session/visible.ts';
 
 export const REVIEW_SCHEME = 'parley-review';
 /** What the keys of the two sides of a deletion end with: it is decided about there, as the file itself cannot be on the screen. */
@@ -10,11 +9,6 @@ export const DELETED_AFTER = 'deleted/after';
 /** True for either side of a deletion; the path of its address is the file's. */
 export function isSideOfDeletion({ scheme, query }: vscode.Uri): boolean {
   return scheme.startsWith(REVIEW_SCHEME) && /(?:^|\/)deleted\/(?:before|after)$/.test(query);
-}
-
-/** The title of a tab: characters that mislead are written out. */
-export function tabTitle(title: string): string {
-  return visibleText(title);
 }
 
 export function noChangeHere(): void {

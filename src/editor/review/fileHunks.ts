@@ -1,19 +1,16 @@
-import path from 'node:path';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
 import type { ChangeSet, UnreviewedFile, UnsavedBeside } from '../../live/review/changeSet.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import { isSameFile } from '../../protocols/paths.ts';
-import { readTextFile, writeTextFile } from '../../protocols/textFile.ts';
-import { inMannerOf, plain } from '../../session/lineEnds.ts';
-import { mergedInto } from '../../session/merge.ts';
+import { plain } from '../../session/lineEnds.ts';
 import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
-import { commandTitle } from '../commandTitle.ts';
 import { isSavedForAgent, onSavesTyped, presentText } from '../files.ts';
 import { onSettings, quickDiffOn } from '../settings.ts';
 import { isSideOfDeletion, REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
-import { changeWords, LensChanges, lensTooltip } from './lenses.ts';
+import { besideLenses, lensCommand, MERGE_UNSAVED, mergeUnsaved } from './hunkLenses.ts';
+import { changeWords, LensChanges } from './lenses.ts';
 
 /** Milliseconds without typing before hunks are recomputed. */
 const TYPING_RESTS = 200;
@@ -26,7 +23,6 @@ const LINES_AROUND = 100;
 
 /** Command id that only CodeLenses run. */
 const SHOW_REMOVED = 'parley.showRemoved';
-const MERGE_UNSAVED = 'parley.mergeUnsaved';
 
 export interface Reviewed {
   readonly set: ChangeSet;
@@ -371,26 +367,6 @@ function aroundScreen(document: vscode.TextDocument): (range: vscode.Range) => b
   return ({ start, end }) => seen.some((one) => start.line <= one.end.line + LINES_AROUND && end.line >= one.start.line - LINES_AROUND);
 }
 
-/** The command of a lens, with its keys in the tooltip. `words`: of a title that is an icon. */
-export function lensCommand(title: string, command: string, args: readonly unknown[], words = title): vscode.Command {
-  const isLocal = vscode.env.uiKind === vscode.UIKind.Desktop && vscode.env.remoteName === undefined;
-  const tooltip = lensTooltip(words, command, isLocal ? (process.platform === 'darwin' ? 'mac' : 'other') : 'either');
-  return { title, command, arguments: [...args], ...(tooltip === undefined ? {} : { tooltip }) };
-}
-
-/** Lenses for agent changes on disk that the unsaved text lacks: their places, and the ways to merge the two. */
-function besideLenses({ uri, lineCount }: vscode.TextDocument, beside: UnsavedBeside | undefined): readonly vscode.CodeLens[] {
-  return [...new Set(beside?.lines)].flatMap((line) => {
-    const range = new vscode.Range(Math.min(line, lineCount - 1), 0, Math.min(line, lineCount - 1), 0);
-    const lens = (title: string, command: string) => new vscode.CodeLens(range, lensCommand(title, command, [uri]));
-    return [
-      lens(vscode.l10n.t('Changed on disk'), ''),
-      ...(beside && mergedUnsaved(beside) !== undefined ? [lens(vscode.l10n.t('Merge'), MERGE_UNSAVED)] : []),
-      lens(commandTitle('openChange'), 'workbench.files.action.compareWithSaved'),
-    ];
-  });
-}
-
 function showError(error: unknown): void {
   void vscode.window.showErrorMessage(messageOf(error));
 }
@@ -429,7 +405,7 @@ function kindOf({ hunk }: PlacedHunk): HunkKind {
 /** A bar before the lines, in the colours of the editor's quick diff. */
 function linesMark(kind: 'added' | 'modified'): vscode.TextEditorDecorationType {
   const backgroundColor = new vscode.ThemeColor('diffEditor.insertedLineBackground');
-  return decoration(kind, { backgroundColor, borderWidth: '0 0 0 3px', borderStyle: 'solid' });
+  return decoration(kind, { backgroundColor, borderWidth: '0 0 0 2px', borderStyle: 'solid' });
 }
 
 function deletedMark(): vscode.TextEditorDecorationType {
@@ -451,23 +427,4 @@ function rangeOf({ hunk, afterLine }: PlacedHunk, document: vscode.TextDocument)
   const last = document.lineCount - 1;
   const from = Math.min(afterLine, last);
   return new vscode.Range(from, 0, Math.min(Math.max(from, afterLine + hunk.after.length - 1), last), 0);
-}
-
-/** The merged text; undefined where the user and the agent have changed the same lines. */
-function mergedUnsaved({ base, disk, unsaved }: UnsavedBeside): string | undefined {
-  return mergedInto(unsaved, base, disk);
-}
-
-/** Merges unsaved text with an agent's write to the same file. Rejects with a message for the user when either has changed meanwhile. */
-async function mergeUnsaved(document: vscode.TextDocument, beside: UnsavedBeside): Promise<void> {
-  const file = document.uri.fsPath;
-  const merged = mergedUnsaved(beside);
-  const there = await readTextFile(file);
-  await vscode.window.showTextDocument(document);
-  const isAsRead = plain(there) === beside.disk && plain(document.getText()) === beside.unsaved;
-  if (merged === undefined || !isAsRead)
-    throw new Error(vscode.l10n.t('{0} has changed in the meantime. Look at the change again.', path.basename(file)));
-  // The editor refuses to save over a newer file: the file is written first, and the editor picks it up.
-  await writeTextFile(file, inMannerOf(merged, there));
-  if (plain(document.getText()) === beside.unsaved) await vscode.commands.executeCommand('workbench.action.files.revert');
 }

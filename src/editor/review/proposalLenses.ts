@@ -10,7 +10,7 @@ import { byPath, findAsk } from '../../session/select.ts';
 import { dangerText, unplacedNote } from '../../session/shownApproval.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { REVIEW_SCHEME } from './documents.ts';
-import { lensCommand } from './fileHunks.ts';
+import { lensCommand } from './hunkLenses.ts';
 import { LensChanges } from './lenses.ts';
 import type { Review } from './review.ts';
 

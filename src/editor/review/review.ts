@@ -23,9 +23,9 @@ import type {
   TurnId,
 } from '../../session/model.ts';
 import { carriesEdits, isOfProposal, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
-import { changedFiles, type FileDiffs, fileNamed, findAsk, rowName, turnFiles } from '../../session/select.ts';
+import { changedFiles, type FileDiffs, fileNamed, findAsk, rowName, tabTitle, turnFiles } from '../../session/select.ts';
 import { comparedText, openDocument } from '../files.ts';
-import { noChangeHere, openTextDiff, REVIEW_SCHEME, type ReviewDocuments, tabTitle } from './documents.ts';
+import { noChangeHere, openTextDiff, REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
 
 /** The subject of an open diff: a pending ask, or a file that a turn has changed. */
 export type DiffSubject =
