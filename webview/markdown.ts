@@ -150,7 +150,7 @@ class SafeLexer extends Lexer {
     this.crowded = crowded || marksIn(src) > MOST_MARKS;
     this.separators = separatorsIn(src);
     try {
-      return super.inlineTokens(src, tokens);
+      return withoutLoneEnds(super.inlineTokens(src, tokens));
     } finally {
       this.crowded = crowded;
       this.separators = separators;
@@ -228,6 +228,21 @@ function windowsAddress(text: string): string {
   const address = /^(?:<[^<>\n]*>|[^<\s]\S*)/.exec(text)?.[0] ?? '';
   const isPath = /^<?(?:[a-z]:\\|\\\\\w)/i.test(address) || /^<?[^/:)]*\\[\p{L}\p{N}]/u.test(address);
   return isPath && !address.includes('\\\\', address.startsWith('<') ? 2 : 1) ? address : '';
+}
+
+/** Shows an end tag as text where its beginning is shown as text, or is missing: a page would drop it. */
+function withoutLoneEnds(tokens: Token[]): Token[] {
+  /** Of each name, whether the tags that are open are drawn. */
+  const open = new Map<string, boolean[]>();
+  for (const [at, token] of tokens.entries()) {
+    const [, slash, name = ''] = (token.type === 'html' && /^<(\/?)([a-z]+)\b/i.exec(token.raw.toLowerCase())) || [];
+    if (!PLAIN_TAG.test(`<${name}>`) || name === 'br') continue;
+    const drawn = open.get(name) ?? [];
+    open.set(name, drawn);
+    if (!slash) drawn.push(PLAIN_TAG.test(token.raw));
+    else if (!drawn.pop()) tokens[at] = { type: 'escape', raw: token.raw, text: token.raw };
+  }
+  return tokens;
 }
 
 /** Counts the marks outside code. */

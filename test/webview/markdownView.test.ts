@@ -152,6 +152,17 @@ test('a text that is another one than before is drawn anew', () => {
   assert.equal(root.textContent?.trim(), 'Another answer');
 });
 
+test('a tag that is shown as text has its end shown, too; one that is drawn has not', () => {
+  const seen = (text: string) => {
+    const root = document.createElement('div');
+    new MarkdownView(root).show(text, true);
+    return [root.textContent?.trim(), root.querySelectorAll('b').length];
+  };
+  assert.deepEqual(seen('a <b onclick="x">html</b> b'), ['a <b onclick="x">html</b> b', 0]);
+  assert.deepEqual(seen('a <b>html</b> b'), ['a html b', 1]);
+  assert.deepEqual(seen('<b>a <b class="x">b</b> c</b> d'), ['a <b class="x">b</b> c d', 1]);
+});
+
 test('nothing in a text can run, load or leave', () => {
   const texts = [
     '<script>alert(1)</script>',
