@@ -5,7 +5,7 @@ import { feedbackWay, isTooWide } from '../session/approvalAnswers.ts';
 import { enclosed } from '../session/corrections.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
-import type { Ask, Command, Content, Decision, Notice, Part, QueuedPrompt, Session, SessionId, TurnId } from '../session/model.ts';
+import type { Ask, Command, Content, Decision, Field, Notice, Part, QueuedPrompt, Session, SessionId, TurnId } from '../session/model.ts';
 import { type ApprovalRule, ruledAnswer } from '../session/policy.ts';
 import { findAsk, isBusy, isRecorded, readsHistory, runningTurn } from '../session/select.ts';
 import { appliedOnDisk, workspacePathsAt } from './diskFiles.ts';
@@ -600,6 +600,12 @@ function offered(ask: Ask): readonly string[] {
   return ask.refusal === undefined ? [] : [ask.refusal];
 }
 
+/** An answer as the user has chosen it: yes or no is sent as a truth value. */
+function answerName({ kind, choices }: Field, value: string): string {
+  if (kind !== 'boolean' || choices) return value;
+  return value === 'true' ? t('Yes') : value === 'false' ? t('No') : value;
+}
+
 /** Returns the decision of an answer, stored with its call. Omits secrets; undefined for an option that the ask does not have. */
 function decisionOf(ask: Ask, answer: Answer, rule: ApprovalRule | undefined): Decision | undefined {
   if (answer.kind === 'cancelled') return ask.kind === 'question' ? { kind: 'skipped' } : undefined;
@@ -607,7 +613,7 @@ function decisionOf(ask: Ask, answer: Answer, rule: ApprovalRule | undefined): D
     if (answer.kind === 'option') return { kind: 'skipped' };
     const values = ask.fields
       .filter((field) => field.kind !== 'secret')
-      .map((field) => ({ label: field.label, values: answer.values[field.id] ?? [] }));
+      .map((field) => ({ label: field.label, values: (answer.values[field.id] ?? []).map((value) => answerName(field, value)) }));
     return { kind: 'answers', values };
   }
   const option = answer.kind === 'option' ? ask.options.find((one) => one.id === answer.optionId) : undefined;

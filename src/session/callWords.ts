@@ -451,13 +451,21 @@ export function hasRun(call: ToolCall): boolean {
   return stageOf(call) !== 'rejected' && !neverBegan(call);
 }
 
-/** The answers first: of a row that is cut, the questions go. */
+/** One answer comes before its question, which goes where the row is cut; several stand each behind theirs. */
 function answeredWords({ values }: Extract<Decision, { kind: 'answers' }>): CallWords {
   const given = values.filter((field) => field.values.some(Boolean));
-  const thing = given.map((field) => field.values.join(', ')).join('; ');
-  const asked = given.flatMap(({ label }) => (label === '' ? [] : [label])).join('; ');
-  return { verb: t('Answered'), ...(thing === '' ? {} : { thing }), ...(asked === '' ? {} : { result: asked }) };
+  const thing = given.length === 1 ? given[0]?.values.join(', ') : given.map(pairText).join(' · ');
+  const asked = given.length === 1 ? given[0]?.label : undefined;
+  return { verb: t('Answered'), ...(thing ? { thing } : {}), ...(asked ? { result: asked } : {}) };
 }
+
+function pairText({ label, values }: { readonly label: string; readonly values: readonly string[] }): string {
+  const question = shortened(label.trim(), LONGEST_QUESTION);
+  const mark = question === '' ? '' : /\p{P}$/u.test(question) ? ' ' : ': ';
+  return `${question}${mark}${values.join(', ')}`;
+}
+/** UTF-16 units of a question in the row of several answers. */
+const LONGEST_QUESTION = 60;
 
 /** The run time of a finished call, in milliseconds. */
 export function ranFor(call: ToolCall): number | undefined {

@@ -50,12 +50,12 @@ export function problemText(field: Field, values: readonly string[]): string | u
     case 'missing':
       return t('Needed');
     case 'integer':
-      return t('Expected: {0}', wholeNumbers(field));
+      return t('Expected: {0}', wholeNumbers(field, values));
     case 'number':
       return t('Expected: {0}', boundsText(field) || '1.5');
     case 'small':
     case 'large':
-      return t('Expected: {0}', field.kind === 'integer' ? wholeNumbers(field) : boundsText(field));
+      return t('Expected: {0}', field.kind === 'integer' ? wholeNumbers(field, []) : boundsText(field));
     case 'few':
     case 'many':
       return t('Expected: {0}', boundsText(field));
@@ -75,9 +75,11 @@ export function problemText(field: Field, values: readonly string[]): string | u
   }
 }
 
-/** The first or last ones that are allowed: "1, 2, 3, …", "…, 8, 9, 10". */
-function wholeNumbers({ min, max }: Field): string {
+/** The allowed ones, or the first or last of them: "1 … 10", "1, 2, 3, …", "…, 8, 9, 10". A fraction is told from whole numbers by examples. */
+function wholeNumbers({ min, max }: Field, values: readonly string[]): string {
   const last = max === undefined ? undefined : Math.floor(max);
+  const isFraction = values.some((value) => Number.isFinite(Number(value)));
+  if (min !== undefined && last !== undefined && last > min + 2 && !isFraction) return boundsText({ min: Math.ceil(min), max: last });
   if (min === undefined && last !== undefined) return `…, ${last - 2}, ${last - 1}, ${last}`;
   const first = Math.ceil(min ?? 1);
   const all = [first, first + 1, first + 2].filter((one) => last === undefined || one <= last);
@@ -85,7 +87,7 @@ function wholeNumbers({ min, max }: Field): string {
   return [...all, ...rest].join(', ');
 }
 
-function boundsText({ min, max }: Field): string {
+function boundsText({ min, max }: Pick<Field, 'min' | 'max'>): string {
   if (min === undefined) return max === undefined ? '' : `≤ ${max}`;
   if (max === undefined) return `≥ ${min}`;
   return min === max ? String(min) : `${min} … ${max}`;

@@ -12,7 +12,7 @@ import { answersIn } from '../../src/session/approvalAnswers.ts';
 import type { Approval, ApprovalDetail, Content, Diff, Offers, ToolCall } from '../../src/session/model.ts';
 import type { ApprovalRule } from '../../src/session/policy.ts';
 import { newSession } from '../../src/session/reduce.ts';
-import { canStop, changedFiles } from '../../src/session/select.ts';
+import { callsOf, canStop, changedFiles } from '../../src/session/select.ts';
 import { scriptedProtocol } from './scriptedProtocol.ts';
 
 const text = (words: string): readonly Content[] => [{ type: 'text', text: words }];
@@ -343,6 +343,19 @@ test('only an answer that fits an open ask reaches the agent, and only once', as
     script.last().heard.filter((intent) => intent.type === 'answer'),
     [{ type: 'answer', askId: 'ask', answer: { kind: 'option', optionId: 'n' } }],
   );
+});
+
+test('the agent gets a truth value, and the turn keeps the word that was chosen', async () => {
+  const { live, script } = await opened();
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  const fields = [{ id: 'safe', label: 'Safe mode', kind: 'boolean' }] as const;
+  script.last().say({ type: 'ask.opened', ask: { kind: 'question', id: 'ask', turnId: 't1', title: 'Set up', fields } });
+  live.send({ type: 'answer', askId: 'ask', answer: { kind: 'fields', values: { safe: ['true'] } } });
+  assert.deepEqual(script.last().heard.at(-1), { type: 'answer', askId: 'ask', answer: { kind: 'fields', values: { safe: ['true'] } } });
+  script.last().say({ type: 'ask.closed', askId: 'ask', how: 'answered' });
+  const [kept] = live.store.now.turns.flatMap(callsOf);
+  assert.deepEqual(kept?.decision, { kind: 'answers', values: [{ label: 'Safe mode', values: ['Yes'] }] });
 });
 
 test('a rule answers for the user', async () => {

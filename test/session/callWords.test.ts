@@ -92,7 +92,7 @@ test('a row says who decided', () => {
         },
       }),
     ),
-    'Answered SQLite; Types, Tests',
+    'Answered Which? SQLite · Checks: Types, Tests',
   );
 });
 

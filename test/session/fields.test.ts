@@ -59,6 +59,8 @@ test('a problem says what is expected, with the bounds of its kind', () => {
     [{ kind: 'number', max: 2 }, ['3'], 'Expected: ≤ 2'],
     [{ kind: 'integer' }, ['seven'], 'Expected: 1, 2, 3, …'],
     [{ kind: 'integer', min: 1, max: 10 }, ['1.5'], 'Expected: 1, 2, 3, …, 10'],
+    [{ kind: 'integer', min: 1, max: 10 }, ['seven'], 'Expected: 1 … 10'],
+    [{ kind: 'integer', min: 1, max: 10 }, ['99'], 'Expected: 1 … 10'],
     [{ kind: 'integer', min: 5 }, ['4'], 'Expected: 5, 6, 7, …'],
     [{ kind: 'integer', max: 10 }, ['11'], 'Expected: …, 8, 9, 10'],
     [{ kind: 'integer', min: 0, max: 1 }, ['2'], 'Expected: 0, 1'],

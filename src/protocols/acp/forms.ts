@@ -31,8 +31,9 @@ const property = z.looseObject({
   maxItems: soft(z.number()),
   default: z.optional(z.unknown()),
   enum: few(text),
+  enumNames: few(text),
   oneOf: few(named),
-  items: soft(z.object({ enum: few(text), anyOf: few(named), oneOf: few(named) })),
+  items: soft(z.object({ enum: few(text), enumNames: few(text), anyOf: few(named), oneOf: few(named) })),
 });
 type Property = z.output<typeof property>;
 /** A user does not fill in a form of more fields, and reading them takes long. */
@@ -228,7 +229,7 @@ interface Choice {
 
 /** The choices of a property; undefined when it has none. Labels are unique, because the answer holds labels. */
 function choicesOf(one: Property): readonly Choice[] | undefined {
-  const titled = one.oneOf ?? one.items?.anyOf ?? one.items?.oneOf;
+  const titled = one.oneOf ?? one.items?.anyOf ?? one.items?.oneOf ?? withNames(one) ?? withNames(one.items);
   if (titled) {
     const titles = titled.map((choice) => choice.title || choice.const);
     return titled.map((choice, at) => {
@@ -238,6 +239,12 @@ function choicesOf(one: Property): readonly Choice[] | undefined {
     });
   }
   return (one.enum ?? one.items?.enum)?.map((value) => ({ value, label: value }));
+}
+
+/** Choices whose titles stand in a list beside them, as older servers send them. */
+function withNames(one: Pick<Property, 'enum' | 'enumNames'> | null | undefined): readonly z.output<typeof named>[] | undefined {
+  if (!one?.enum || one.enum.length !== one.enumNames?.length) return undefined;
+  return one.enum.map((value, at) => ({ const: value, title: one.enumNames?.[at] }));
 }
 
 function initialOf(one: Property, choices: readonly Choice[] | undefined): readonly string[] {
