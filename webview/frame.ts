@@ -1,17 +1,15 @@
 import { keyed } from 'lit/directives/keyed.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import { durationText } from '../src/session/callWords.ts';
-import type { Notice, Plan, PlanEntry, Turn } from '../src/session/model.ts';
-import { type ClosedLink, closedLinkInTurn, runningTurn } from '../src/session/select.ts';
+import type { Notice } from '../src/session/model.ts';
+import { type ClosedLink, closedLinkInTurn } from '../src/session/select.ts';
 import { visibleText } from '../src/session/visible.ts';
-import { clock } from './clock.ts';
 import { iconOf } from './icons.ts';
 import type { PageState } from './page.ts';
 import { approvalView } from './parts/approval.ts';
 import { linkDetail, noticeView, remedies } from './parts/fault.ts';
 import { questionView } from './parts/question.ts';
-import { waitsFor } from './parts/turn.ts';
-import { commandTitle, t, visible } from './strings.ts';
+import { stripView } from './parts/strip.ts';
+import { t } from './strings.ts';
 import { isUnfolded, type View } from './view.ts';
 
 const NOTICES_SHOWN = 3;
@@ -86,66 +84,4 @@ function noticesView(view: View): TemplateResult | typeof nothing {
 
 function keyOf(notice: Notice): string {
   return `dismissed:${notice.text.slice(0, 200)}`;
-}
-
-/** Milliseconds without a sign of the agent after which the strip says so and offers to restart it. */
-const SILENT = 30_000;
-
-/** The progress of the turn on one line: the plan's step or the activity, and a clock. Opens to the plan's steps; hidden after the turn. */
-function stripView(view: View, heardAt: number): TemplateResult | typeof nothing {
-  const turn = runningTurn(view.session);
-  if (!turn) return nothing;
-  const { plan } = view.session;
-  const entries = plan?.entries ?? [];
-  const open = entries.length > 0 && isUnfolded(view.memory, 'plan', false);
-  const waits = waitsFor(view.session, turn) && !turn.stopping;
-  const isSilent = (elapsed: number) => elapsed >= SILENT && !waits && !isAtWork(turn);
-  // The card already says what the agent waits for.
-  if (waits && entries.length === 0) return nothing;
-  const words =
-    entries.length > 0 && !turn.stopping && turn.activity === undefined ? planWords(entries, open) : html`<bdi>${stateText(turn)}</bdi>`;
-  const restart = (elapsed: number) =>
-    isSilent(elapsed)
-      ? html`<button class="ghost small" type="button" @click=${() => view.act.remedy('restart')}>${commandTitle('Restart Agent')}</button>`
-      : nothing;
-  const state = (elapsed: number) => (isSilent(elapsed) ? t('Silent for {0}', durationText(Math.floor(elapsed / 1000) * 1000)) : words);
-  const line = html`<span class="words">${clock(heardAt, state)}</span>
-    <span class="num">${waits ? nothing : html`<span class="spinner" aria-hidden="true"></span>`}${clock(turn.startedAt)}</span>`;
-  return html`<div class="strip-line" role="group" aria-label=${t('Working')}>
-      ${
-        entries.length === 0
-          ? html`<div class="strip">${line}</div>`
-          : html`<button class="strip" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold('plan', !open)}>${line}</button>`
-      }${clock(heardAt, restart)}
-    </div>
-    ${open ? html`<ol class="plan-entries">${entries.map(entryView)}</ol>` : nothing}`;
-}
-
-/** True while the latest call runs: its row has a clock of its own. */
-function isAtWork({ parts }: Turn): boolean {
-  const last = parts.findLast((part) => part.kind === 'call');
-  return last?.call.status === 'running';
-}
-
-function planWords(entries: Plan['entries'], open: boolean): TemplateResult {
-  const done = entries.filter((entry) => entry.status === 'completed').length;
-  const at = entries.findIndex((entry) => entry.status === 'in_progress');
-  const step = at < 0 ? done : at + 1;
-  const now = at < 0 || open ? undefined : entries[at]?.text;
-  return html`${t('Plan')} ${step}/${entries.length}${now === undefined ? nothing : html` · <bdi class="thing">${visible(now)}</bdi>`}`;
-}
-
-function stateText(turn: Turn): string {
-  if (turn.stopping) return t('Stopping…');
-  if (turn.activity !== undefined) return turn.activity;
-  return turn.parts.at(-1)?.kind === 'thought' ? t('Thinking') : t('Working');
-}
-
-function entryView(entry: PlanEntry): TemplateResult {
-  const text = entry.status === 'completed' ? t('Done') : entry.status === 'in_progress' ? t('Working') : t('To do');
-  const icon = entry.status === 'completed' ? 'stepDone' : entry.status === 'in_progress' ? 'stepNow' : 'step';
-  return html`<li class="entry entry-${entry.status}">
-    ${iconOf(icon)}<span class="sr-only">${text}: </span><bdi>${visible(entry.text)}</bdi>
-    ${entry.priority === 'high' ? html`<span class="tag">${t('high')}</span>` : nothing}
-  </li>`;
 }

@@ -115,6 +115,8 @@ export interface Turn {
   readonly activity?: string;
   /** True once the user asked to stop and the agent has not ended the turn yet. */
   readonly stopping?: true;
+  /** The plan as it stood at the end of the turn. */
+  readonly plan?: Plan;
   /** The agent, the connection or the window went away in the middle of it. */
   readonly cutOff?: true;
   /** The files it has changed, found on disk at its end; absent before that comparison. */

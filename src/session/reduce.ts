@@ -9,6 +9,7 @@ import type {
   Diff,
   Notice,
   Part,
+  Plan,
   QueuedPrompt,
   Remedy,
   Session,
@@ -263,7 +264,7 @@ function withSender(turn: Turn, { partId, sender }: Extract<SessionEvent, { type
 
 type TurnEnded = Extract<SessionEvent, { type: 'turn.ended' }>;
 
-function ended(turn: Turn, how: Omit<TurnEnded, 'type' | 'turnId'>): Turn {
+function ended(turn: Turn, how: Omit<TurnEnded, 'type' | 'turnId'>, plan?: Plan): Turn {
   const { activity: _, stopping: __, ...rest } = endThought(turn, how.at);
   return {
     ...rest,
@@ -277,18 +278,19 @@ function ended(turn: Turn, how: Omit<TurnEnded, 'type' | 'turnId'>): Turn {
     ...(how.stop === undefined ? {} : { stop: how.stop }),
     ...(how.error === undefined ? {} : { error: how.error }),
     ...(how.forgotten ? { forgotten: true } : {}),
+    ...(plan && plan.entries.length > 0 ? { plan } : {}),
   };
 }
 
 function endTurn(session: Session, event: TurnEnded): Session {
-  const next = inRunningTurn(session, event.turnId, (turn) => ended(turn, event));
+  const next = inRunningTurn(session, event.turnId, (turn) => ended(turn, event, session.plan));
   if (next === session) return session;
   const said = event.clears ? startedOver(next) : withoutPlan(next);
   const left = { ...said, queue: [...said.queue, ...notTakenUp(session, event.turnId)], notices: withoutTurn(said.notices, event.turnId) };
   return withAsks(left, (ask) => ask.turnId !== event.turnId);
 }
 
-/** Drops the plan, which belongs to its turn. */
+/** Drops the plan, which belongs to its turn and stays there. */
 function withoutPlan(session: Session): Session {
   if (!session.plan) return session;
   const { plan: _, ...rest } = session;

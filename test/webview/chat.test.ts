@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Part } from '../../src/session/model.ts';
 import { window } from './dom.ts';
 import { callPart, session, sessions, textPart, turn } from './page/sessions.ts';
 import { Stage } from './stage.ts';
@@ -513,7 +514,7 @@ test('an answered question keeps what was asked beside each answer', async () =>
     ],
   } as const;
   const stage = await Stage.open(session({ turns: [turn({ parts: [callPart({ name: 'AskUserQuestion', kind: 'other', decision })] })] }));
-  assert.equal(stage.text('.call .words'), 'Answered SQLite; Types, Tests Which database?; Checks');
+  assert.equal(stage.text('.call .words'), 'Answered Which database? SQLite · Checks: Types, Tests');
   stage.find('.call-toggle').dispatchEvent(click());
   await stage.settle();
   assert.equal(stage.text('.given'), 'Which database?SQLiteChecksTypes, Tests');
@@ -616,6 +617,54 @@ test('the line above the composer has a clock, tells silence from work, and offe
   assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'restart' }]);
   await stage.happen({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text: 'So' });
   assert.equal(stage.text('.strip-line'), 'Working 0:47');
+});
+
+test('a call without a clock in its row may be silent, beside one that has a clock it may not', async (t) => {
+  const now = 1_800_000_000_000;
+  t.mock.timers.enable({ apis: ['Date', 'setInterval'], now });
+  const call = (id: string, kind: 'read' | 'execute') => callPart({ id, kind, status: 'running', startedAt: now });
+  const silent = async (...parts: Part[]) => {
+    const stage = await Stage.open(session({ turns: [turn({ status: 'running', startedAt: now, parts })] }));
+    t.mock.timers.tick(31_000);
+    return /^Silent for/.test(stage.text('.strip-line'));
+  };
+  assert.equal(await silent(call('a', 'read')), true, 'a read that hangs');
+  assert.equal(await silent(call('a', 'execute')), false, 'a command');
+  assert.equal(await silent(call('a', 'execute'), call('b', 'read')), false, 'a read beside a command');
+});
+
+test('what goes on with a turn is offered at the last one alone', async () => {
+  const error = { message: 'The agent ended.', next: ['retry', 'continue', 'showLog'] } as const;
+  const stage = await Stage.open(session({ turns: [turn({ status: 'failed', error })] }));
+  const offered = () => stage.all('.fault .actions .button').map((one) => one.textContent);
+  assert.deepEqual(offered(), ['Try again', 'Continue', 'Show Log']);
+  await stage.happen(
+    { type: 'turn.started', turnId: 't2', at: 1, prompt: [{ type: 'text', text: 'Go on' }] },
+    { type: 'turn.ended', turnId: 't2', at: 2, status: 'done' },
+  );
+  assert.deepEqual(offered(), ['Show Log']);
+});
+
+test('the plan stays in its turn as one row that opens, unless a call keeps it', async () => {
+  const entries = [
+    { text: 'Read', status: 'completed' },
+    { text: 'Write', status: 'pending' },
+  ] as const;
+  const ended = (id: string, ...parts: Part[]) => [
+    { type: 'turn.started', turnId: id, at: 1, prompt: [] } as const,
+    ...parts.map((part) => ({ type: 'part.added', turnId: id, part }) as const),
+    { type: 'plan.set', plan: { entries } } as const,
+    { type: 'turn.ended', turnId: id, at: 2, status: 'done' } as const,
+  ];
+  const stage = await Stage.open(session({}));
+  await stage.happen(...ended('p1'), ...ended('p2', callPart({ kind: 'other', name: 'TodoWrite' })));
+  assert.equal(stage.text('[data-turn=p1] .fold summary'), 'Plan 1/2');
+  assert.equal(stage.all('[data-turn=p2] .fold').length, 0);
+  const fold = stage.find<HTMLDetailsElement>('[data-turn=p1] .fold');
+  fold.open = true;
+  fold.dispatchEvent(new window.Event('toggle') as never);
+  await stage.settle();
+  assert.equal(stage.text('[data-turn=p1] .plan-entries'), 'Done: Read To do: Write');
 });
 
 test('a recording is read: it says so, and there is nothing to write, repeat, restart or restore with', async () => {

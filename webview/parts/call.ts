@@ -170,8 +170,13 @@ function countsOf(call: ToolCall, { thing }: CallWords): unknown {
   return thing === undefined || diffs.length === 0 ? nothing : html` ${counts(diffs)}`;
 }
 
+/** True for a call whose row has a clock: of the others none tells how long they take. */
+export function hasClock({ kind }: ToolCall): boolean {
+  return kind === 'execute' || kind === 'fetch';
+}
+
 function timeView(call: ToolCall, status: ToolCall['status']): unknown {
-  if (call.kind !== 'execute' && call.kind !== 'fetch') return nothing;
+  if (!hasClock(call)) return nothing;
   if (status === 'running' && call.startedAt !== undefined) return html`<span class="num">${clock(call.startedAt)}</span>`;
   const took = ranFor(call);
   return took === undefined ? nothing : html`<span class="num">${durationText(took)}</span>`;

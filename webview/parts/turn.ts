@@ -1,7 +1,7 @@
 import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import { callGroup, durationText, isPlan } from '../../src/session/callWords.ts';
+import { callGroup, isPlan } from '../../src/session/callWords.ts';
 import type { Fault, Part, Remedy, Session, ToolCall, Turn } from '../../src/session/model.ts';
 import { type ClosedLink, closedLinkInTurn, findTerminal } from '../../src/session/select.ts';
 import { textView } from '../markdownView.ts';
@@ -11,7 +11,7 @@ import { callsView, callView, type SubagentSteps } from './call.ts';
 import { changesView } from './changes.ts';
 import { contentView, pendingView, promptView, taskView } from './content.ts';
 import { faultView, linkDetail, noticeView } from './fault.ts';
-import { fold, plainText } from './fold.ts';
+import { correctionsView, keptPlanView, thoughtView } from './folded.ts';
 import { backView, retryActionsView, summaryView, wayToEdit } from './retryActions.ts';
 
 /** A turn: the user's message, the agent's actions in order, how it ended. */
@@ -30,15 +30,6 @@ export function turnView(view: View, turn: Turn, index: number, total: number): 
 /** The context of an element for the editor's context menu, in the editor's own format. */
 function menuPlace({ session }: View, turn: string, parleyText: 'message' | 'answer'): string {
   return JSON.stringify({ parleyText, session: session.id, turn });
-}
-
-function correctionsView(view: View, { id, corrections }: Turn): TemplateResult | typeof nothing {
-  if (corrections === undefined) return nothing;
-  return fold(view, {
-    key: `${id}:corrections`,
-    summary: t('The agent was told what you changed'),
-    body: () => plainText(view, `${id}:correctionsText`, corrections),
-  });
 }
 
 /** Parts by the call they belong to; undefined for the agent's own. */
@@ -172,9 +163,9 @@ export function waitsFor(session: Session, turn: Turn): boolean {
   return session.asks.some((ask) => ask.turnId === turn.id);
 }
 
-/** Removes the retry remedy: only the last turn can be retried. */
+/** Removes what goes on with the turn: that is for the last turn alone. */
 function notAgain(error: Fault): Fault {
-  return error.next ? { ...error, next: error.next.filter((remedy) => remedy !== 'retry') } : error;
+  return error.next ? { ...error, next: error.next.filter((remedy) => remedy !== 'retry' && remedy !== 'continue') } : error;
 }
 
 /** The remedies of a closed link beside those of the turn that ended with it. Any prompt starts the agent again. */
@@ -199,22 +190,7 @@ function endView(view: View, turn: Turn): unknown {
   return html`${shown ? faultView(view, turn.id, shown, turn.status === 'failed' ? 'error' : 'warn', more) : nothing}
     ${turn.status === 'cancelled' && !(turn.stop === undefined && endsInStopped(turn)) ? html`<p class="faint ended">${t('Stopped')}${turn.stop === undefined ? '' : html` · <bdi>${turn.stop}</bdi>`}</p>` : nothing}
     ${turn.stop !== undefined && turn.status !== 'cancelled' ? html`<p class="faint ended"><bdi>${turn.stop}</bdi></p>` : nothing}
-    ${changesView(view, turn)} ${summaryView(view, turn)}`;
-}
-
-/** The agent's thought, folded. `growing` while it is still thinking. */
-function thoughtView(view: View, part: Extract<Part, { kind: 'thought' }>, growing: boolean, done: boolean): TemplateResult {
-  return fold(view, {
-    key: part.id,
-    look: growing ? 'thought growing' : 'thought',
-    summary: html`<span>${growing ? t('Thinking') : thoughtTitle(part)}</span>`,
-    body: () => textView(part.text, done),
-  });
-}
-
-function thoughtTitle({ startedAt, endedAt }: Extract<Part, { kind: 'thought' }>): string {
-  const seconds = startedAt === undefined || endedAt === undefined ? 0 : Math.round((endedAt - startedAt) / 1000);
-  return seconds > 0 ? `${t('Thought')} · ${durationText(seconds * 1000)}` : t('Thought');
+    ${keptPlanView(view, turn)} ${changesView(view, turn)} ${summaryView(view, turn)}`;
 }
 
 /** Turns drawn at first, and added each time the user wants earlier ones. */

@@ -331,6 +331,7 @@ const turn = z.looseObject({
     sender: optional(text),
     retries: optional(text),
     corrections: optional(text),
+    plan: optional(plan),
     status: z.enum(['running', 'done', 'cancelled', 'failed']),
     error: optional(fault),
     files: optional(list(turnFile)),

@@ -1,0 +1,60 @@
+import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { durationText, isPlan } from '../../src/session/callWords.ts';
+import type { Part, Plan, PlanEntry, Turn } from '../../src/session/model.ts';
+import { callsOf } from '../../src/session/select.ts';
+import { iconOf } from '../icons.ts';
+import { textView } from '../markdownView.ts';
+import { t, visible } from '../strings.ts';
+import type { View } from '../view.ts';
+import { fold, plainText } from './fold.ts';
+
+/** The steps of a plan, each with its state. */
+export function entriesView(entries: Plan['entries']): TemplateResult {
+  return html`<ol class="plan-entries">${entries.map(entryView)}</ol>`;
+}
+
+/** The plan as the turn has left it, in one row that opens; a call that keeps the plan has a row already. */
+export function keptPlanView(view: View, turn: Turn): TemplateResult | typeof nothing {
+  const { plan } = turn;
+  if (!plan || turn.status === 'running' || callsOf(turn).some(isPlan)) return nothing;
+  const done = plan.entries.filter((entry) => entry.status === 'completed').length;
+  return fold(view, {
+    key: `${turn.id}:plan`,
+    summary: html`<span>${t('Plan')} ${done}/${plan.entries.length}</span>`,
+    body: () => entriesView(plan.entries),
+  });
+}
+
+function entryView(entry: PlanEntry): TemplateResult {
+  const text = entry.status === 'completed' ? t('Done') : entry.status === 'in_progress' ? t('Working') : t('To do');
+  const icon = entry.status === 'completed' ? 'stepDone' : entry.status === 'in_progress' ? 'stepNow' : 'step';
+  return html`<li class="entry entry-${entry.status}">
+    ${iconOf(icon)}<span class="sr-only">${text}: </span><bdi>${visible(entry.text)}</bdi>
+    ${entry.priority === 'high' ? html`<span class="tag">${t('high')}</span>` : nothing}
+  </li>`;
+}
+
+/** What the agent was told of the user's own changes. */
+export function correctionsView(view: View, { id, corrections }: Turn): TemplateResult | typeof nothing {
+  if (corrections === undefined) return nothing;
+  return fold(view, {
+    key: `${id}:corrections`,
+    summary: t('The agent was told what you changed'),
+    body: () => plainText(view, `${id}:correctionsText`, corrections),
+  });
+}
+
+/** The agent's thought, folded. `growing` while it is still thinking. */
+export function thoughtView(view: View, part: Extract<Part, { kind: 'thought' }>, growing: boolean, done: boolean): TemplateResult {
+  return fold(view, {
+    key: part.id,
+    look: growing ? 'thought growing' : 'thought',
+    summary: html`<span>${growing ? t('Thinking') : thoughtTitle(part)}</span>`,
+    body: () => textView(part.text, done),
+  });
+}
+
+function thoughtTitle({ startedAt, endedAt }: Extract<Part, { kind: 'thought' }>): string {
+  const seconds = startedAt === undefined || endedAt === undefined ? 0 : Math.round((endedAt - startedAt) / 1000);
+  return seconds > 0 ? `${t('Thought')} · ${durationText(seconds * 1000)}` : t('Thought');
+}
