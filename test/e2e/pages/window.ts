@@ -58,9 +58,18 @@ export class Window {
 
   /** Opens a file of the folder by its name. */
   async openFile(name: string): Promise<void> {
-    await this.page.keyboard.press('F1');
-    await this.pick.input.fill(name);
-    await this.pick.row(name).first().waitFor();
+    // A file that was made just now may be found only by a search after this one.
+    for (let attempt = 1; ; attempt += 1) {
+      await this.page.keyboard.press('F1');
+      try {
+        await this.pick.input.fill(name, { timeout: 5000 });
+        await this.pick.row(name).first().waitFor({ timeout: 5000 });
+        break;
+      } catch (error) {
+        if (attempt === 8) throw error;
+        if (await this.pick.box.isVisible()) await this.page.keyboard.press('Escape');
+      }
+    }
     await this.page.keyboard.press('Enter');
     await this.page.locator('.tab.active', { hasText: name }).waitFor();
   }
