@@ -40,7 +40,7 @@ export class ChangesReview implements Disposable {
   readonly #tree = new ChangesTree();
   readonly #view: vscode.TreeView<Row>;
   readonly #hunks: FileHunks;
-  /** Settles when the last key that leads to another change has led there. */
+  /** Settles when the last key that decides or leads to another change has done so. */
   #gone: Promise<void> = Promise.resolve();
 
   constructor(host: SessionHost, sets: ChangeSets, inputs: QuickInputs, log: Log) {
@@ -69,8 +69,21 @@ export class ChangesReview implements Disposable {
     this.#life.dispose();
   }
 
-  /** Keeps or undoes the hunk at that line of the file, or at the cursor. The editor's quick diff passes its changes and the shown one's index. */
-  async settleHunk(how: 'keep' | 'undo', uri?: unknown, place?: unknown, index?: unknown): Promise<void> {
+  /**
+   * Keeps or undoes the hunk at that line of the file, or at the cursor. The editor's quick diff passes its changes and the shown one's index. By key,
+   * one after the other, as the next one is meant for where this one leads.
+   */
+  settleHunk(how: 'keep' | 'undo', uri?: unknown, place?: unknown, index?: unknown): Promise<void> {
+    const settling = () => this.#settleHunk(how, uri, place, index);
+    return place === undefined ? this.#inTurn(settling) : settling();
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    this.#gone = this.#gone.then(work, work);
+    return this.#gone;
+  }
+
+  async #settleHunk(how: 'keep' | 'undo', uri?: unknown, place?: unknown, index?: unknown): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     const wanted = uri instanceof vscode.Uri ? uri : editor?.document.uri;
     const deleted = this.#hunks.deletedIn(wanted);
@@ -117,9 +130,7 @@ export class ChangesReview implements Disposable {
    * other: each leads on from where the one before led.
    */
   go(way: 1 | -1): Promise<void> {
-    const going = () => this.#go(way);
-    this.#gone = this.#gone.then(going, going);
-    return this.#gone;
+    return this.#inTurn(() => this.#go(way));
   }
 
   async #go(way: 1 | -1): Promise<void> {
