@@ -566,7 +566,7 @@ function confirmationOf(ask: Approval, call: ToolCall, session: Session): Confir
   const title = askTitle(ask, session, t('Run in terminal'));
   // The command itself is shown below.
   const shown = approvalHeading(ask, session).action.replace(/\s+/g, ' ');
-  const options = ask.options.flatMap((option): readonly ConfirmationOption[] => {
+  const options = ask.options.toSorted(byWidth).flatMap((option): readonly ConfirmationOption[] => {
     const kind = sideOf(option, ask);
     return kind === undefined
       ? []
@@ -600,6 +600,12 @@ function confirmationOf(ask: Approval, call: ToolCall, session: Session): Confir
     ...(options.length > 0 ? { options } : {}),
     ...(items.length > 0 ? { edits: { items } } : {}),
   };
+}
+
+/** The narrowest first: VS Code makes the first one that allows its main button (seen). */
+function byWidth(one: Option, other: Option): number {
+  const order: readonly Option['effect'][] = ['allow_once', 'allow_always', 'reject_once', 'reject_always', 'other'];
+  return order.indexOf(one.effect) - order.indexOf(other.effect);
 }
 
 /** Returns the side of an option; undefined for one of unknown meaning, or with a wider effect than its label suggests. */

@@ -187,11 +187,11 @@ test("an approval is asked with the agent's own answers, and what is chosen reac
   assert.deepEqual(
     asking.options?.map(({ id, kind }) => [id, kind]),
     [
-      ['always', 'approve'],
       ['once', 'approve'],
+      ['always', 'approve'],
       ['no', 'deny'],
     ],
-    'what nobody knows the meaning of is not offered',
+    'the narrowest first, whatever the order of the agent; what nobody knows the meaning of is not offered',
   );
   assert.equal(client.sessions.get(SESSION)?.inputNeeded?.length, 1);
   assert.equal(chat().status & STATUS.activity, STATUS.inputNeeded);

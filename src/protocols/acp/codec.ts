@@ -255,12 +255,13 @@ export function toBlocks(prompt: readonly Content[], accepts: Accepts): readonly
 
 function fileBlock(content: Extract<Content, { type: 'file' }>, accepts: Accepts): ContentBlock {
   const uri = uriOfPath(content.path);
+  // Agents open the address, which names no lines.
+  const range = content.lines ? `:${content.lines[0]}-${content.lines[1]}` : '';
   if (content.text === undefined)
-    return { type: 'resource_link', uri, name: inOneLine(content.path.split(/[\\/]/).at(-1) || content.path) };
+    return { type: 'resource_link', uri, name: inOneLine(content.path.split(/[\\/]/).at(-1) || content.path) + range };
   const lines = content.lines ? `#L${content.lines[0]}-L${content.lines[1]}` : '';
   if (accepts.embedded) return { type: 'resource', resource: { uri: `${uri}${lines}`, text: content.text } };
-  const place = content.lines ? `${content.path}:${content.lines[0]}-${content.lines[1]}` : content.path;
-  return { type: 'text', text: `${inOneLine(place)}\n${fenced(content.text)}\n` };
+  return { type: 'text', text: `${inOneLine(content.path)}${range}\n${fenced(content.text)}\n` };
 }
 
 /** The message of a piece in the user's name, as far as the agent tells them apart. Qwen Code names its own record of it instead. */
