@@ -134,6 +134,7 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
   ['exec', '-a'],
   ['command', ''],
   ['builtin', ''],
+  ['coproc', ''],
   ['call', ''],
   ['nohup', ''],
   ['conhost', ''],
@@ -210,7 +211,7 @@ const SHELL = /^(?:r?(?:ba|z|da|k|mk|pdk|c|tc|fi|a|ya|o|po|bru|hu|i|x|ng)?sh|elv
 const POWERSHELL = /^(?:powershell|pwsh)$/;
 /** Programs that run a command besides these: given in another way, or behind options that are judged as those of a plain program. */
 const RUNNERS = new Set(
-  `runas alias eval openconsole wt forfiles iex invoke-expression invoke-command icm cmd %comspec% coproc trap script su sg runuser pkexec setpriv capsh ssh
+  `runas alias eval openconsole wt forfiles iex invoke-expression invoke-command icm cmd %comspec% trap script su sg runuser pkexec setpriv capsh ssh
   sshpass ssh-agent tmux screen dtach expect ltrace valgrind gdb perf rr hyperfine systemd-run systemd-inhibit start-stop-daemon daemonize xvfb-run
   dbus-launch dbus-run-session firejail bwrap proot fakeroot fakechroot faketime eatmydata taskset numactl cpulimit prlimit setarch linux32 linux64
   arch rlwrap entr watchexec torsocks torify proxychains proxychains4 nix-shell env-cmd dotenvx concurrently nodemon
@@ -303,8 +304,9 @@ const INTERPRETERS: readonly { readonly name: RegExp; readonly option: RegExp; r
     name: /^(?:lua|luajit|elixir|erl|rscript|julia|scala|groovy|osascript|ts-node|tsx|swift|ghc|racket)[\d.]*$/,
     option: /^-(?:e|eval|E)$|^--eval(?:=|$)/,
   },
-  { name: /^(?:vim?|nvim|emacs|ed|ex)$/, option: /^(?:-c|\+.|--cmd|--eval|-es|-e)$/ },
+  { name: /^(?:vim?|nvim|emacs|ed|ex)$/, option: /^(?:-c|\+(?![\d/]|$).*|--cmd|--eval|-es|-e)$/s },
 ];
+const EDITOR = /^(?:vim?|nvim|emacs|ed|ex)$/;
 /** Names that decide what another program runs. */
 export const STEERING_VARIABLE =
   /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|RUBYOPT|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL)$/;
@@ -428,7 +430,7 @@ class Judge {
     if (op === '<') return this.#judgeRead(word, scope);
     this.#judgeWrite(word, scope);
     if (/^\/dev\/(?:sd|hd|nvme|disk|vd|mmcblk|mem|port)/.test(word.text)) this.#at('overwrites', word, scope, true);
-    if ((words.length === 0 || words[0]?.text === ':') && !isHarmless(word.text)) this.#at('overwrites', word, scope, false);
+    if ((words.length === 0 || words[0]?.text === ':') && !this.#isHarmless(word.text)) this.#at('overwrites', word, scope, false);
     if (fetches) this.#fetched.add(baseName(word.text));
   }
 
@@ -446,6 +448,9 @@ class Judge {
     // `env -S "…"`, `watch "…"`: a whole line as one word.
     if (scope.wrapped && /\s/.test(first.text)) return this.#judgeInner(first, first.text, scope);
     if (this.#isVariable(first, args)) return this.#judgeVariable(first, args, scope);
+    // A shell makes several words of it: `{rm,-rf,a}`.
+    if (this.#dialect === 'posix' && first.plainFrom === first.from && /\{[^{}]*(?:,|\.\.)[^{}]*\}/.test(first.text))
+      return this.#at('unsure', first, scope, true);
     if (this.#hidesProgram(first)) return this.#at('unsure', first, scope, true);
     const apart = this.#dialect === 'cmd' ? partsOfName(first) : undefined;
     if (apart) this.#judgeWords([...apart, ...args], { ...scope, wrapped: (scope.wrapped ?? 0) + 1 });
@@ -468,7 +473,8 @@ class Judge {
     const own = wrapped === undefined ? args : args.slice(0, args.length - afterOptions(args, wrapped, program).length);
     this.#judgeServers(program, first, own, scope);
     if (wrapped !== undefined) {
-      if (program === 'npx' || program === 'bunx' || program === 'uvx') this.#at('network', first, scope, false);
+      const isHere = own.some(({ text }) => /^--(?:no-install|no|offline)$/.test(text));
+      if (!isHere && (program === 'npx' || program === 'bunx' || program === 'uvx')) this.#at('network', first, scope, false);
       this.#judgeRules({ program, args, operands: operandsOf(args), piped: scope.piped }, first, scope);
       this.#afterAssignments(
         args.slice(
@@ -551,6 +557,12 @@ class Judge {
       const [command] = from < 0 ? [] : operands.slice(from);
       if (command) this.#judgeRemote(args.slice(args.indexOf(command)), inside);
       for (const input of program === 'ssh' ? scope.inputs : []) this.#judgeRemote([input], inside);
+    } else if (RUNNERS.has(program)) {
+      // Where the command begins is not known of each of these, but a program that may do harm shows it, and so does a text with blanks.
+      const isKnown = ({ text }: ShellWord) => SHELL.test(nameOf(text)) || RULES.has(nameOf(text)) || WRAPPERS.has(nameOf(text));
+      const at = args.findIndex(isKnown);
+      if (at >= 0) this.#judgeWords(args.slice(at), inside);
+      for (const word of args.slice(0, at < 0 ? args.length : at)) if (/\s/.test(word.text)) this.#judgeInner(word, word.text, inside);
     }
   }
 
@@ -625,8 +637,15 @@ class Judge {
   /** Judges a program that lies elsewhere, or that the same line fetched. */
   #judgeProgramPath(word: ShellWord, scope: Scope): void {
     if (this.#fetched.has(baseName(word.text)) && /[\\/]/.test(word.text)) this.#at('unsure', word, scope, true);
-    const isElsewhere = /^(?:[/~]|\.\.|[A-Za-z]:[\\/]|\\\\)/.test(word.text) || this.#isOnDrive(word.text);
-    if (isElsewhere && !isPublic(word.text) && this.#isFirstOutside(word.text)) this.#at('outside', word, scope, true);
+    this.#judgeScript(word, scope);
+  }
+
+  /** Judges where a file lies that is run. */
+  #judgeScript(word: ShellWord, scope: Scope): void {
+    const { text } = word;
+    const isElsewhere = LIES_ELSEWHERE.test(text) || this.#isOnDrive(text);
+    const isKnown = isPublic(text) && !TEMPORARY.test(text);
+    if (isElsewhere && !isKnown && this.#isFirstOutside(text)) this.#at('outside', word, scope, true);
   }
 
   /** Judges texts that shells, `eval` and interpreters run. */
@@ -636,6 +655,7 @@ class Judge {
     if (program === 'eval' || program === 'iex' || program === 'invoke-expression') return this.#judgeEval(call, first, scope);
     if (program === 'source' || program === '.') {
       const [file] = operands;
+      if (file) this.#judgeScript(file, scope);
       if (file?.substitutes) this.#at('pipe', file, scope, true);
       else if (file?.expands || (file && this.#fetched.has(baseName(file.text)))) this.#at('unsure', file, scope, true);
       return;
@@ -680,6 +700,7 @@ class Judge {
     }
     if (POWERSHELL.test(program) && !encoded) this.#judgeOperandsOfPowerShell(args, scope);
     const [file] = operands;
+    if (file) this.#judgeScript(file, scope);
     if (file?.substitutes) this.#at('pipe', file, scope, true);
     else if (!file || file.text === '-') {
       if (scope.piped || scope.fromXargs) this.#at('pipe', first, scope, true);
@@ -734,15 +755,17 @@ class Judge {
   #judgeInterpreter({ option, sub }: (typeof INTERPRETERS)[number], call: ProgramCall, first: ShellWord, scope: Scope): void {
     const { args, operands } = call;
     const at = args.findIndex(({ text }) => option.test(text) || (sub !== undefined && text === sub));
-    const glued = at < 0 ? undefined : /(?:=|^-\w*c)(.+)$/.exec(args[at]?.text ?? '')?.[1];
+    const glued = at < 0 ? undefined : /(?:=|^-\w*c|^\+)(.+)$/.exec(args[at]?.text ?? '')?.[1];
     const script = at < 0 ? undefined : glued === undefined ? args[at + 1] : args[at];
     const texts = [...(script ? [script] : []), ...(operands.length === 0 || operands[0]?.text === '-' ? scope.inputs : [])];
     for (const text of texts) {
       if (text.substitutes) this.#at('pipe', text, scope, true);
-      this.#at('code', text, scope, text.expands || codeIsGrave(text.text));
+      const runsShell = EDITOR.test(call.program) && /!|\bsystem\b|\bterm/.test(text.text);
+      this.#at('code', text, scope, text.expands || runsShell || codeIsGrave(text.text));
       for (const path of quotedPaths(text.text)) if (!isPublic(path) && this.#isFirstOutside(path)) this.#at('outside', text, scope, true);
     }
     const [file] = operands;
+    if (texts.length === 0 && file) this.#judgeScript(file, scope);
     const readsText = operands.length === 0 || file?.text === '-' || (call.program === 'deno' && operands[1]?.text === '-');
     if (texts.length === 0 && scope.piped && readsText) this.#at('pipe', first, scope, true);
     else if (texts.length === 0 && scope.fromXargs && operands.length === 0) this.#at('pipe', first, scope, true);
@@ -907,7 +930,7 @@ class Judge {
   }
 
   #judgeWrite(word: ShellWord, scope: Scope, path = word.text): void {
-    if (isHarmless(path) || /^\w+:\/\//.test(path)) return;
+    if (this.#isHarmless(path) || /^\w+:\/\//.test(path)) return;
     const isOption = path === word.text && path.startsWith('-');
     if (this.#variables.publicFolder !== undefined && !isAbsolute(path) && !isOption && !this.#isOutsideKnown)
       this.#at('outside', word, scope, true);
@@ -942,7 +965,7 @@ class Judge {
     // The expanded path is unknown, but its parts are known.
     if (written === word.text && /(?<!\$)\{|`|\$\(/.test(path))
       for (const piece of path.split(/[\s(){},"'`$]+/).slice(0, MOST_PIECES)) if (piece !== '') this.#judgeRead(word, scope, piece);
-    if (path.length > 400 || /\s\S*\s|\n/.test(path) || isHarmless(path) || isPublic(path)) return;
+    if (path.length > 400 || /\s\S*\s|\n/.test(path) || this.#isHarmless(path) || isPublic(path)) return;
     const inPublic =
       this.#variables.publicFolder !== undefined && !isAbsolute(path) && /[\w.]\/\w/.test(path)
         ? `${this.#variables.publicFolder}/${path}`
@@ -950,6 +973,11 @@ class Judge {
     if (inPublic !== '' && !isPublic(inPublic.replace(/^\/+/, '/')) && !this.#isOutsideKnown) this.#at('outside', word, scope, true);
     this.#reach.names(this.#placeOf(path), word, 'read');
     if (this.#looksOutside(path) && this.#isFirstOutside(path)) this.#at('outside', word, scope, true);
+  }
+
+  /** True for a device that keeps nothing and, on Windows, for a switch. */
+  #isHarmless(word: string): boolean {
+    return DEVICE.test(word) || (isWindowsFolder(this.#cwd) && /^\/[a-z?]{1,2}(?::.*)?$/i.test(word));
   }
 
   #looksOutside(path: string): boolean {
@@ -1144,6 +1172,11 @@ const CONTAINERS = /^(?:docker|podman|nerdctl|docker-compose|kubectl|oc)$/;
 const PUBLIC =
   /^(?:\/(?:usr|opt|lib\w*|bin|sbin|sys|nix|snap|Applications|System(?!\/Volumes)|Library|opt)(?:\/|$)|\/(?:tmp|private\/tmp|var\/tmp|var\/folders)(?:\/|$)|\/proc\/(?:cpuinfo|meminfo|version|loadavg|uptime)|\/etc\/(?:os-release|lsb-release|\w+-release|timezone|hosts|localtime|resolv\.conf|shells|debian_version|issue)$|\/$|[A-Za-z]:[\\/](?:Windows|Program Files|Program Files \(x86\))(?:[\\/]|$))/i;
 
+const DEVICE = /^(?:\/dev\/(?:null|stdout|stderr|stdin|tty|zero|u?random|fd\/\d+)|nul|\$null)$/i;
+const LIES_ELSEWHERE = /^(?:[/~]|[A-Za-z]:[\\/]|\\\\|\$\{?HOME\b)|(?:^|[\\/])\.\.(?:[\\/]|$)/;
+/** Where every program of this computer may put what another one then runs. */
+const TEMPORARY = /^\/(?:tmp|private\/tmp|var\/tmp|var\/folders|dev\/shm)\//;
+
 /** True for a place whose files may be read without a mark. */
 export function isPublic(path: string): boolean {
   return PUBLIC.test(path) && !/(?:^|[\\/])\.\.(?:[\\/]|$)/.test(path);
@@ -1153,12 +1186,6 @@ export function isPublic(path: string): boolean {
 function isFolderOption(program: string, name: string): boolean {
   if (CONTAINERS.test(program) && /^--work-?dir$/.test(name)) return false;
   return name === '-C' || FOLDER_OPTION.test(optionName(name));
-}
-
-function isHarmless(word: string): boolean {
-  return (
-    /^(?:\/dev\/(?:null|stdout|stderr|stdin|tty|zero|u?random|fd\/\d+)|nul|\$null)$/i.test(word) || /^\/[a-z?]{1,2}(?::.*)?$/i.test(word)
-  );
 }
 
 function looksOutside(path: string): boolean {

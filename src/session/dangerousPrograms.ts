@@ -165,6 +165,8 @@ of(
     grave: true,
     when: gitRule(/^reflog$/, (call) => call.operands.find(({ text }) => /^(?:expire|delete)$/.test(text))),
   },
+  { kind: 'discards', grave: true, when: gitRule(/^read-tree$/, (call) => option(call, 'u', '--reset')) },
+  { kind: 'discards', grave: true, when: gitRule(/^checkout-index$/, (call) => option(call, 'f', '--force')) },
   { kind: 'discards', grave: true, when: gitRule(/^gc$/, (call) => option(call, '', '--prune', '--aggressive')) },
   {
     kind: 'discards',
@@ -358,8 +360,20 @@ of('aws gsutil rclone s3cmd azcopy mc', {
 of('sendmail mail mailx mutt send-mailmessage', { kind: 'sends', grave: true });
 
 // --- Other programs that use the network; ssh runs its command elsewhere.
+/** True where every address is one of this computer. */
+const asksThisComputer = ({ args }: ProgramCall): boolean => {
+  const addresses = args.filter(({ text }) => /^\w+:\/\/|^[\w.-]+\.\w+(?:[:/]|$)|^(?:localhost|\[::1\])(?:[:/]|$)/.test(text));
+  return (
+    addresses.length > 0 &&
+    args.every(
+      ({ expands, text }) => !expands && !/^-\w*[KxL]|^--(?:config|proxy|location|next|preproxy|connect-to|resolve|socks)/.test(text),
+    ) &&
+    addresses.every(({ text }) => /^(?:https?:\/\/)?(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/?]|$)/.test(text))
+  );
+};
+of('curl wget', { kind: 'network', when: (call) => !asksThisComputer(call) });
 of(
-  `curl wget scp sftp rsync ftp nc ncat netcat telnet http https aria2c invoke-webrequest iwr invoke-restmethod irm start-bitstransfer bitsadmin certutil
+  `scp sftp rsync ftp nc ncat netcat telnet http https aria2c invoke-webrequest iwr invoke-restmethod irm start-bitstransfer bitsadmin certutil
   gh glab az aws gcloud kubectl helm terraform apt apt-get dnf yum pacman apk zypper brew choco winget scoop snap port rclone gsutil socat`.replace(
     /\s+/g,
     ' ',
@@ -565,6 +579,12 @@ of('psql mysql mariadb sqlite3 sqlcmd mongo mongosh clickhouse-client duckdb cql
   grave: true,
   when: (call) => some(call, SQL) ?? false,
 });
+of('psql mysql mariadb sqlite3', {
+  kind: 'code',
+  grave: true,
+  when: (call) => some(call, /^\s*(?:\.(?:shell|system)|\\!)|\n\s*(?:\.(?:shell|system)|\\!)|^\\?system\s/) ?? false,
+});
+of('mysqladmin', { kind: 'data', grave: true, when: (call) => some(call, /^(?:drop|shutdown|flush-\w+)$/) ?? false });
 of('dropdb dropuser', { kind: 'data', grave: true });
 of('gh glab curl http https xh', {
   kind: 'data',
