@@ -96,3 +96,10 @@ export function isUnfolded(memory: SessionMemory, key: string, usually: boolean)
 export function earlierAnswer({ session }: View, call: ToolCall): string | undefined {
   return allowedEarlier(session).get(call);
 }
+
+/** How many of the calls ran without a question: a rule allowed them, or an answer that the agent keeps. */
+export function allowedUnasked({ session }: View, calls: readonly ToolCall[]): number {
+  const earlier = allowedEarlier(session);
+  const isByRule = ({ decision }: ToolCall) => decision?.kind === 'approval' && decision.by === 'rule' && decision.effect === 'allow_once';
+  return calls.filter((call) => earlier.has(call) || isByRule(call)).length;
+}

@@ -30,10 +30,12 @@ type Stage = 'running' | 'done' | 'failed' | 'rejected' | 'cancelled';
 
 /** `earlier`: the answer because of which the agent did not ask about the call. */
 export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>, earlier?: string): CallWords {
-  const decided = earlier === undefined ? decisionText(call) : `${t('allowed by you')}${lastingText(earlier)}`;
+  const decided = earlier === undefined ? decisionText(call) : `${t('allowed by your rule')}${lastingText(earlier)}`;
   const words = wordsOf(call, session);
   const named = stageOf(call) === 'rejected' && words.thing === undefined ? { verb: t('Rejected'), thing: words.verb } : words;
-  return decided === undefined ? named : { ...named, decided, ...(earlier === undefined ? decidedShort(call) : { decidedShort: '✓' }) };
+  return decided === undefined
+    ? named
+    : { ...named, decided, ...(earlier === undefined ? decidedShort(call) : { decidedShort: `✓ ${t('by rule')}` }) };
 }
 
 /** A piece of a row, with what separates it from the one before: a space, or nothing in a language that writes none. */

@@ -84,11 +84,6 @@ function seenOnLine(text: string): string {
   return visibleText(oneLine(text));
 }
 
-/** How many of the calls ran because a rule allowed them. */
-export function allowedByRule(calls: readonly ToolCall[]): number {
-  return calls.filter(({ decision }) => decision?.kind === 'approval' && decision.by === 'rule' && decision.effect === 'allow_once').length;
-}
-
 /** The user's own words in the message that began a turn. */
 export function promptText({ prompt }: Pick<Turn, 'prompt'>): string {
   return prompt.flatMap((one) => (isAttached(one) || one.type !== 'text' ? [] : [one.text])).join('\n\n');

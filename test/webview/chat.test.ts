@@ -966,6 +966,18 @@ test('the row of a call says who decided; what was rejected is folded and not co
   assert.match(stage.text('.sum'), /Ran 3 commands/);
 });
 
+test('what the agent ran because of an earlier answer says so, and is counted with what a rule allowed', async () => {
+  const input = { input: { command: 'npm test' }, kind: 'execute', status: 'done' } as const;
+  const decision = { kind: 'approval', by: 'user', effect: 'allow_always', label: 'Allow for this session' } as const;
+  const calls = [callPart({ ...input, id: 'asked', decision }), callPart({ ...input, id: 'again' })];
+  const parts = calls.flatMap((part, at) => [part, textPart('Then', `p${at}`)]);
+  const stage = await Stage.open(session({ turns: [turn({ parts })] }));
+  const said = (part: string) => stage.all('.decided').map((one) => one.querySelector(part)?.textContent?.trim());
+  assert.deepEqual(said('.in-full'), ['allowed by you · For this session', 'allowed by your rule · For this session']);
+  assert.deepEqual(said('.in-short'), ['✓', '✓ by rule']);
+  assert.match(stage.text('.sum'), /allowed by your rule: 1/);
+});
+
 test('a file that a message names is a link in it and no chip; a text that is no file is shown by its chip', async () => {
   const prompt = [
     { type: 'text', text: 'Move it from @src/a.ts to @src/a.tsx, please.' },

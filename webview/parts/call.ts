@@ -13,12 +13,12 @@ import {
 } from '../../src/session/callWords.ts';
 import type { Diff, Output, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
-import { allowedByRule, byPath, diffsOf, type FileDiffs, findTerminal, relativePath } from '../../src/session/select.ts';
+import { byPath, diffsOf, type FileDiffs, findTerminal, relativePath } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { clock } from '../clock.ts';
 import { iconOf } from '../icons.ts';
 import { byFolders, commandTitle, inWords, t, visible } from '../strings.ts';
-import { isUnfolded, type View } from '../view.ts';
+import { allowedUnasked, isUnfolded, type View } from '../view.ts';
 import { errorView, isRepeated, saysError } from './callError.ts';
 import { contentView, pretty } from './content.ts';
 import { counts, diffCard, diffLines } from './diff.ts';
@@ -87,7 +87,7 @@ export function callsView(view: View, key: string, calls: readonly ToolCall[], r
   const open = isUnfolded(view.memory, key, false);
   const groups = calls.flatMap((call) => callGroup(call, view.session) ?? []);
   const sought = calls.flatMap((call) => soughtIn(call, view.session) ?? []);
-  const count = allowedByRule(calls);
+  const count = allowedUnasked(view, calls);
   const byRule = count === 0 ? '' : ` · ${t('allowed by your rule')}${count === calls.length ? '' : `: ${count}`}`;
   return html`<div class="call-group">
     <button class="row call-toggle" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold(key, !open)}>

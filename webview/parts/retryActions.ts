@@ -1,12 +1,12 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { durationText, groupWords, hasRun } from '../../src/session/callWords.ts';
 import type { Session, Turn } from '../../src/session/model.ts';
-import { allowedByRule, answerText, callsOf, isAttached, isRecorded, promptText, turnFiles } from '../../src/session/select.ts';
+import { answerText, callsOf, isAttached, isRecorded, promptText, turnFiles } from '../../src/session/select.ts';
 import { type IconName, iconOf } from '../icons.ts';
 import { commandTitle, t } from '../strings.ts';
 import type { SessionMemory } from '../ui.ts';
 import { count, money } from '../usage.ts';
-import { COMPOSER_ID, type View } from '../view.ts';
+import { allowedUnasked, COMPOSER_ID, type View } from '../view.ts';
 
 /** Whether earlier messages may be edited just now. */
 export function mayEdit({ link, turns }: Session): boolean {
@@ -55,7 +55,7 @@ export function summaryView(view: View, turn: Turn): TemplateResult | typeof not
     view.act.intent({ type: 'prompt', turnId: crypto.randomUUID(), content: turn.prompt, ...replaces });
     if (cannotGoBack(session)) view.act.say(appendsText(), 'info');
   };
-  const words = spentText(turn);
+  const words = spentText(turn, view);
   if (answer === '' && !mayRepeat && !mayCopy && words === '') return nothing;
   return html`<div class="sum">
     ${words === '' ? nothing : html`<span class="num">${words}</span>`}
@@ -67,10 +67,10 @@ export function summaryView(view: View, turn: Turn): TemplateResult | typeof not
 }
 
 /** Time, commands, automatic approvals, tokens and price, each where known. */
-function spentText(turn: Turn): string {
+function spentText(turn: Turn, view: View): string {
   const { endedAt, startedAt, spent } = turn;
   const commands = turn.parts.filter((part) => part.kind === 'call' && part.call.kind === 'execute' && hasRun(part.call)).length;
-  const byRule = allowedByRule(callsOf(turn));
+  const byRule = allowedUnasked(view, callsOf(turn));
   const tokens = (spent?.input ?? 0) + (spent?.output ?? 0);
   return [
     endedAt === undefined || startedAt < SINCE ? '' : durationText(endedAt - startedAt),
