@@ -462,8 +462,8 @@ export function firstReview(change: Pick<Tracked, 'before' | 'after' | 'from'>):
 }
 
 /** The same content, in the same place, for the same users. */
-export function isNothing({ before, after, from, mode }: Pick<Tracked, 'before' | 'after' | 'from' | 'mode'>): boolean {
-  return before === after && from === undefined && (before === null || mode === undefined);
+export function isNothing(change: Pick<Tracked, 'before' | 'after' | 'from' | 'mode'>): boolean {
+  return change.before === change.after && change.from === undefined && !isOfMode(change);
 }
 
 /** Nothing but who may read, write and run the file has changed. */

@@ -2005,21 +2005,27 @@ test(
   }),
 );
 
+/** Deletes some of the files and writes others. */
+function changeSome(scene: Scene, names: readonly string[], random: (below: number) => number, round: number): void {
+  for (const name of names.filter(() => random(2) === 0)) {
+    rmSync(scene.path(name), { force: true });
+    if (random(3) > 0) scene.write({ [name]: numbered(1 + random(6), (at) => (random(2) === 0 ? `${name} ${round} ${at}` : undefined)) });
+  }
+}
+
+function textsOf(scene: Scene, names: readonly string[]): readonly (string | undefined)[] {
+  return names.map((name) => (existsSync(scene.path(name)) ? scene.read(name) : undefined));
+}
+
 test(
   'whenever the window is closed in the middle of a turn, the next one lists the same as without that, and undoes it',
   inScene(async (scene) => {
     const random = randomFrom(16);
     const names = ['a', 'b', 'c', 'dir/d', 'dir/e'];
     for (let round = 0; round < 60; round += 1) {
-      const act = () => {
-        for (const name of names.filter(() => random(2) === 0)) {
-          rmSync(scene.path(name), { force: true });
-          if (random(3) > 0)
-            scene.write({ [name]: numbered(1 + random(6), (at) => (random(2) === 0 ? `${name} ${round} ${at}` : undefined)) });
-        }
-      };
+      const act = () => changeSome(scene, names, random, round);
       act();
-      const all = () => names.map((name) => (existsSync(scene.path(name)) ? scene.read(name) : undefined));
+      const all = () => textsOf(scene, names);
       const before = all();
       await scene.changes.startTurn(`t${round}`);
       act();
@@ -2128,14 +2134,8 @@ test(
     const random = randomFrom(17);
     const names = ['a', 'b', 'c', 'dir/d', 'dir/e'];
     for (let round = 0; round < 60; round += 1) {
-      const act = () => {
-        for (const name of names.filter(() => random(2) === 0)) {
-          rmSync(scene.path(name), { force: true });
-          if (random(3) > 0)
-            scene.write({ [name]: numbered(1 + random(6), (at) => (random(2) === 0 ? `${name} ${round} ${at}` : undefined)) });
-        }
-      };
-      const all = () => names.map((name) => (existsSync(scene.path(name)) ? scene.read(name) : undefined));
+      const act = () => changeSome(scene, names, random, round);
+      const all = () => textsOf(scene, names);
       act();
       const before = all();
       await scene.changes.startTurn(`t${round}`);
