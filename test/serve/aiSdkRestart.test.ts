@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { serveChats } from '../../src/agent/servers/ai-sdk/serve.ts';
 import type { ChatState } from '../../src/protocols/ahp/state.ts';
@@ -27,33 +27,39 @@ const turnsOf = ({ turns }: ChatState) =>
     responseParts.flatMap((part) => (part.kind === 'markdown' ? part.content : part.kind === 'toolCall' ? part.toolCall.status : [])),
   ]);
 
+/** A host that has ended in the middle of its first turn, which that line of the model began, and the client of the next one, not connected yet. */
+async function restarted(t: TestContext, line: Line) {
+  const folder = hostFolder();
+  const model = scriptedModel([line, 'The answer.']);
+  const server = await serveChats({ model, workspace: { cwd: folder, roots: [folder] }, port: 0, origins: [] });
+  t.after(() => server.end());
+  const real = { protocol: aiSdk, url: server.url };
+  const first = hosting(folder, Date.now, randomUUID, real);
+  const client = new AhpClient(first.host);
+  await client.open();
+  await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [pathToFileURL(folder).href] });
+  await client.subscribe(CHAT);
+  const says = (turnId: string, text: string, one: AhpClient) => {
+    const message = { text, origin: { kind: 'user' } };
+    return one.dispatch(CHAT, { type: 'chat/turnStarted', turnId, startedAt: '2026-01-01T00:00:00Z', message });
+  };
+  await says('t1', 'Begin', client);
+  await until(() => /The first half|pending-confirmation/.test(JSON.stringify(client.chats.get(CHAT)?.activeTurn)));
+  await first.end();
+
+  const second = hosting(folder, Date.now, randomUUID, real);
+  t.after(second.end);
+  await second.host.restore();
+  const again = client.elsewhere(second.host);
+  return { model, again, says };
+}
+
 for (const [title, line, shown] of [
   ['that was writing', half, 'The first half'],
   ['that asked for approval', { calls: [['Shell', { command: 'true' }]] }, 'cancelled'],
 ] as const)
   test(`a turn over the AI SDK ${title} when its host ended stays as it was; the next prompt begins one of its own`, async (t) => {
-    const folder = hostFolder();
-    const model = scriptedModel([line, 'The answer.']);
-    const server = await serveChats({ model, workspace: { cwd: folder, roots: [folder] }, port: 0, origins: [] });
-    t.after(() => server.end());
-    const real = { protocol: aiSdk, url: server.url };
-    const first = hosting(folder, Date.now, randomUUID, real);
-    const client = new AhpClient(first.host);
-    await client.open();
-    await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [pathToFileURL(folder).href] });
-    await client.subscribe(CHAT);
-    const says = (turnId: string, text: string, one: AhpClient) => {
-      const message = { text, origin: { kind: 'user' } };
-      return one.dispatch(CHAT, { type: 'chat/turnStarted', turnId, startedAt: '2026-01-01T00:00:00Z', message });
-    };
-    await says('t1', 'Begin', client);
-    await until(() => /The first half|pending-confirmation/.test(JSON.stringify(client.chats.get(CHAT)?.activeTurn)));
-    await first.end();
-
-    const second = hosting(folder, Date.now, randomUUID, real);
-    t.after(second.end);
-    await second.host.restore();
-    const again = client.elsewhere(second.host);
+    const { model, again, says } = await restarted(t, line);
     await again.reconnect();
     const chat = () => again.chats.get(CHAT) as ChatState;
     assert.deepEqual(turnsOf(chat()), [['t1', 'error', [shown]]]);
@@ -73,25 +79,7 @@ for (const [title, line, shown] of [
   });
 
 test('a turn over the AI SDK that its host left is tried again after a restart with its prompt sent once', async (t) => {
-  const folder = hostFolder();
-  const model = scriptedModel([half, 'The answer.']);
-  const server = await serveChats({ model, workspace: { cwd: folder, roots: [folder] }, port: 0, origins: [] });
-  t.after(() => server.end());
-  const real = { protocol: aiSdk, url: server.url };
-  const first = hosting(folder, Date.now, randomUUID, real);
-  const client = new AhpClient(first.host);
-  await client.open();
-  await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [pathToFileURL(folder).href] });
-  await client.subscribe(CHAT);
-  const message = { text: 'Begin', origin: { kind: 'user' } };
-  await client.dispatch(CHAT, { type: 'chat/turnStarted', turnId: 't1', startedAt: '2026-01-01T00:00:00Z', message });
-  await until(() => /The first half/.test(JSON.stringify(client.chats.get(CHAT)?.activeTurn)));
-  await first.end();
-
-  const second = hosting(folder, Date.now, randomUUID, real);
-  t.after(second.end);
-  await second.host.restore();
-  const again = client.elsewhere(second.host);
+  const { model, again } = await restarted(t, half);
   await again.reconnect();
   await again.dispatch(CHAT, { type: 'chat/turnResume', turnId: 't1' });
   await until(() => again.chats.get(CHAT)?.turns.at(-1)?.state === 'complete');
