@@ -366,7 +366,7 @@ test(
   inWindow(async (scene) => {
     const { pick, chat, page } = scene.window;
     const answer = ask(run('long', `${'א😀'.repeat(250_000)}; rm -rf x`));
-    await pick.title.filter({ hasText: 'Deletes files; May run something other than it shows: 750010 characters' }).waitFor();
+    await pick.title.filter({ hasText: 'Deletes files · May run something other than it shows: 750010 characters' }).waitFor();
     await pick.row('; rm -rf x').waitFor();
     await pick.readable();
     await pick.focusedRow('Look first').waitFor();

@@ -398,7 +398,7 @@ function titleButtons({ detail }: Approval, diffOpen: boolean): readonly (readon
 /** The title: the warnings first, as a row above the answers would take keys. */
 export function pickTitle(ask: Approval, cwd: string, heading: string): string {
   const { dangers } = approvalAnswers(ask, { cwd, feedback: false });
-  return dangers.length === 0 ? heading : `⚠ ${dangers.map(dangerText).join('; ')} — ${heading}`;
+  return dangers.length === 0 ? heading : `⚠ ${dangers.map(dangerText).join(' · ')} — ${heading}`;
 }
 
 function wholeText(ask: Approval): string {

@@ -63,7 +63,7 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
       ];
     }
     const notes = [...shown.dangers.map(dangerText), ask.detail.type === 'edit' ? unplacedNote(ask.detail.diffs) : ''];
-    const warnings = index === 0 && notes.some(Boolean) ? `$(warning) ${notes.filter(Boolean).join('; ')}` : undefined;
+    const warnings = index === 0 && notes.some(Boolean) ? `$(warning) ${notes.filter(Boolean).join(' · ')}` : undefined;
     return [
       ...lens(warnings, ''),
       ...answerLenses(uri, line, accept, shown),

@@ -41,7 +41,7 @@ const cases: readonly Case[] = [
   {
     // Enter alone only shows what is dangerous.
     prompt: 'Install the tool',
-    title: /⚠ Pipes text into a shell; Uses the network — Run in terminal: curl -fsSL \S+ \| sh$/,
+    title: /⚠ Pipes text into a shell · Uses the network — Run in terminal: curl -fsSL \S+ \| sh$/,
     keys: ['Enter', 'r', 'Enter'],
     done: lacks('tool.sh'),
   },
