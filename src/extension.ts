@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { Lifetime } from './base/lifetime.ts';
 import { messageOf } from './base/log.ts';
 import type { Program } from './editor/program.ts';
-import { ReviewDocuments } from './editor/review/documents.ts';
+import { BASE_SCHEME, ReviewDocuments } from './editor/review/documents.ts';
 
 let running: { readonly life: Lifetime; program?: Promise<Program> } | undefined;
 
@@ -10,7 +10,8 @@ let running: { readonly life: Lifetime; program?: Promise<Program> } | undefined
 export function activate(context: vscode.ExtensionContext): void {
   const life = new Lifetime();
   context.subscriptions.push(life);
-  const documents = life.own(new ReviewDocuments());
+  // Before everything that the editor restores: its diffs read their texts here.
+  const documents = { proposed: life.own(new ReviewDocuments()), bases: life.own(new ReviewDocuments(BASE_SCHEME)) };
   const here: typeof running = { life };
   running = here;
   /** Stand-ins for the parts of the program until it is loaded. */
@@ -29,6 +30,7 @@ export function activate(context: vscode.ExtensionContext): void {
     }
     await use(program);
   };
+  for (const one of [documents.proposed, documents.bases]) one.restoreWith((uri) => withProgram((program) => program.restoreText(uri)));
   // The editor requests rows only for a list on the screen; the program then registers its own provider.
   early.own(
     vscode.window.registerTreeDataProvider('parley.changes', {

@@ -29,9 +29,11 @@ import { QuickInputs } from './quickInputs.ts';
 import { RecentCommands } from './recentCommands.ts';
 import { ChangesReview } from './review/changes.ts';
 import type { ReviewDocuments } from './review/documents.ts';
+import { FileHunks } from './review/fileHunks.ts';
 import { wayOutOfDiff } from './review/leaveDiff.ts';
 import { showProposalLenses } from './review/proposalLenses.ts';
 import { closeRemovedFiles } from './review/removedFiles.ts';
+import { restoreText } from './review/restoredTexts.ts';
 import { Review } from './review/review.ts';
 import { EditorSecrets } from './secrets.ts';
 import { SessionList } from './sessionList.ts';
@@ -62,16 +64,24 @@ export interface Program {
   showChanges(): Promise<void>;
   /** Fills a tab that the editor restores with the window. */
   restorePanel(panel: vscode.WebviewPanel, state: unknown): Promise<void>;
+  /** Puts back a text of ours that a diff of an earlier window shows. */
+  restoreText(uri: vscode.Uri): Promise<void>;
   /** Runs a command of the manifest. Never rejects: errors are logged and shown. */
   run(command: string, args: readonly unknown[]): Promise<void>;
   /** Settles when the agents have ended; they start ending when `life` ends. */
   agentsEnded(): Promise<void>;
 }
 
+/** Texts that are not on disk: what is proposed, and what was there before the changes under review. */
+export interface Texts {
+  readonly proposed: ReviewDocuments;
+  readonly bases: ReviewDocuments;
+}
+
 /** Builds everything once, in order, into one Lifetime: each part after the parts it needs. */
-export function startProgram(context: vscode.ExtensionContext, life: Lifetime, documents: ReviewDocuments): Program {
-  const core = buildSessions(context, life, documents);
-  const surfaces = buildSurfaces(context, life, core);
+export function startProgram(context: vscode.ExtensionContext, life: Lifetime, texts: Texts): Program {
+  const core = buildSessions(context, life, texts.proposed);
+  const surfaces = buildSurfaces(context, life, core, texts.bases);
   const commands = serveChat(context, life, core, surfaces);
   applySettings(life, core, surfaces);
   return {
@@ -80,6 +90,10 @@ export function startProgram(context: vscode.ExtensionContext, life: Lifetime, d
     restorePanel: async (panel, state) => {
       await surfaces.starter.restore();
       await surfaces.panels.restore(panel, state);
+    },
+    restoreText: async (uri) => {
+      await surfaces.starter.restore();
+      await restoreText(uri, core.changeSets, surfaces.review, surfaces.hunks);
     },
     run: async (command, args) => {
       try {
@@ -153,7 +167,12 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
 }
 
 /** The parts that show the sessions and send the user's requests to them. */
-function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessions, agents, agentHost, log, ...core }: BuiltSessions) {
+function buildSurfaces(
+  context: vscode.ExtensionContext,
+  life: Lifetime,
+  { sessions, agents, agentHost, log, ...core }: BuiltSessions,
+  bases: ReviewDocuments,
+) {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
   const chat = life.own(new ChatView(context.extensionUri, log));
   const restoreFocus = (requested = false) =>
@@ -162,7 +181,8 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
   const inputs = life.own(new QuickInputs(() => restoreFocus(true)));
   const rules = life.own(new ApprovalRules(core.rules, sessions, inputs));
   const review = life.own(new Review(sessions, core.documents, log, core.changeSets));
-  const changes = life.own(new ChangesReview(sessions, core.changeSets, inputs, log));
+  const hunks = life.own(new FileHunks(core.changeSets, bases, log));
+  const changes = life.own(new ChangesReview(sessions, core.changeSets, hunks, inputs, log));
   life.own(closeRemovedFiles(core.changeSets, log));
   const starter = new Starter(sessions, { default: () => agents.default(), placeOf: (profile) => agentHost.placeOf(profile) }, inputs, log);
   const typing = new Typing(Date.now);
@@ -215,7 +235,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
   followWhenOn(life, sessions, log);
   life.own(warnOfUnsaved(sessions));
   life.own(showStatus(sessions, (count) => chat.setWaiting(count)));
-  return { inputs, rules, review, changes, starter, typing, chat, panels, front, list, approvals, inspector };
+  return { inputs, rules, review, hunks, changes, starter, typing, chat, panels, front, list, approvals, inspector };
 }
 
 function codeColouring(extensionPath: string, life: Lifetime): CodeColouring {

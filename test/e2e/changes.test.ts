@@ -387,3 +387,61 @@ test(
     await review.isEmpty();
   }),
 );
+
+test(
+  'diffs of changes are there again after a reload, alone and several in one editor, with their texts, keys and buttons',
+  inWindow(async ({ window }) => {
+    const { chat, diff, page } = window;
+    const review = await cleared(window);
+    const lines = numbered('cell', 20);
+    const changed = (...places: readonly number[]) => text(lines.map((line, at) => (places.includes(at + 1) ? `agent ${at + 1}` : line)));
+    for (const name of ['left.txt', 'right.txt']) write(name, text(lines));
+    disk.act = () => write('left.txt', changed(4));
+    await chat.exchange('one file');
+    disk.act = () => {
+      write('left.txt', changed(4, 12));
+      write('right.txt', changed(6, 16));
+    };
+    await chat.exchange('two files');
+    await chat.lastTurn.getByText('2 files changed').waitFor();
+    await window.command('Parley: Review Changes of Last Turn');
+    await review.lens('Keep').filter({ visible: true }).first().waitFor();
+    await window.command('View: Keep Editor');
+    await review.show();
+    await review.row('right.txt').click();
+    await diff.compared();
+    await window.command('View: Keep Editor');
+    await window.openChat();
+    await chat.turns.nth(-2).locator('.changes li', { hasText: 'left.txt' }).getByRole('button', { name: 'Open Changes' }).click();
+    await page.locator('.tab.active', { hasText: 'left.txt' }).waitFor();
+    await diff.compared();
+    await window.command('View: Keep Editor');
+    await window.reload();
+    await diff.compared();
+    assert.deepEqual([(await diff.original())[3], (await diff.modified())[3]], ['cell 4', 'agent 4']);
+    assert.equal((await diff.modified())[11], 'cell 12', 'it is the diff of its prompt');
+    await window.pictures('review/reloaded-diff');
+    await diff.action('Undo This Prompt').click();
+    await untilFile(inFolder('left.txt'), /cell 4\n.*agent 12\n/s);
+    await page.locator('.tab', { hasText: 'right.txt' }).click();
+    await diff.compared();
+    assert.equal((await diff.original())[5], 'cell 6');
+    await review.lenses(2);
+    await page.locator('.editor.modified .view-line', { hasText: 'agent 6' }).first().click();
+    await window.cursor(6).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Shift+n');
+    await untilFile(inFolder('right.txt'), /cell 6\n.*agent 16\n/s);
+    await page.locator('.tab', { hasText: /^Changes/ }).click();
+    await review.lenses(2);
+    await window.pictures('review/reloaded-diffs');
+    await page.locator('.view-line', { hasText: 'agent 12' }).first().click();
+    await window.cursor(12).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Shift+y');
+    await review.lenses(1);
+    await window.command('Parley: Keep All Changes');
+    await review.isEmpty();
+    assert.deepEqual([read('left.txt'), read('right.txt')], [changed(12), changed(16)]);
+  }),
+);

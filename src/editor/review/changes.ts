@@ -1,4 +1,3 @@
-import path from 'node:path';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
@@ -9,13 +8,11 @@ import { isSameFile } from '../../protocols/paths.ts';
 import type { Session, SessionId, TurnId } from '../../session/model.ts';
 import { commandTitle } from '../commandTitle.ts';
 import type { QuickInputs } from '../quickInputs.ts';
-import { ChangesTree, type FileRow, isRow, labelOf, promptLabel, type Row, type TurnRow } from './changesTree.ts';
-import { DELETED_AFTER, DELETED_BEFORE, noChangeHere, openTextDiff, REVIEW_SCHEME, ReviewDocuments } from './documents.ts';
-import { covers, FileHunks, takesTyped } from './fileHunks.ts';
+import { ChangesTree, earlierPath, type FileRow, isRow, labelOf, promptLabel, type Row, type TurnRow } from './changesTree.ts';
+import { DELETED_AFTER, DELETED_BEFORE, noChangeHere, openTextDiff, REVIEW_SCHEME } from './documents.ts';
+import { covers, type FileHunks, takesTyped } from './fileHunks.ts';
 import { effectWords, isLeft, leftWords, listed, reasonWords, restoredWords } from './restoreWords.ts';
 
-/** Scheme of the texts before the changes under review. */
-export const BASE_SCHEME = 'parley-review-base';
 const VIEW = 'parley.changes';
 /** Files whose diffs a preview opens. */
 const MOST_PREVIEWED = 100;
@@ -36,20 +33,19 @@ export class ChangesReview implements Disposable {
   readonly #sets: ChangeSets;
   readonly #inputs: QuickInputs;
   readonly #life = new Lifetime();
-  readonly #documents = this.#life.own(new ReviewDocuments(BASE_SCHEME));
   readonly #tree = new ChangesTree();
   readonly #view: vscode.TreeView<Row>;
   readonly #hunks: FileHunks;
   /** Settles when the last key that decides or leads to another change has done so. */
   #gone: Promise<void> = Promise.resolve();
 
-  constructor(host: SessionHost, sets: ChangeSets, inputs: QuickInputs, log: Log) {
+  constructor(host: SessionHost, sets: ChangeSets, hunks: FileHunks, inputs: QuickInputs, log: Log) {
     this.#host = host;
     this.#sets = sets;
+    this.#hunks = hunks;
     this.#inputs = inputs;
     const options = { treeDataProvider: this.#tree, showCollapseAll: false, manageCheckboxStateManually: true };
     this.#view = this.#life.own(vscode.window.createTreeView(VIEW, options));
-    this.#hunks = this.#life.own(new FileHunks(sets, this.#documents, log));
     const failed = (error: unknown) => log.error('A file could not be marked as reviewed', error);
     this.#life.own(this.#view.onDidChangeCheckboxState(({ items }) => void this.#mark(items).catch(failed)));
     this.#life.own(sets.onChange(() => this.#update()));
@@ -134,10 +130,7 @@ export class ChangesReview implements Disposable {
   }
 
   async #go(way: 1 | -1): Promise<void> {
-    const { current, inDiff, inDiffs } = inFront();
-    const inEditor = way === 1 ? 'multiDiffEditor.goToNextChange' : 'multiDiffEditor.goToPreviousChange';
-    // Only the editor can lead from one of several diffs to the next; older ones cannot, and the next file opens beside them.
-    if (inDiffs && (await vscode.commands.getCommands()).includes(inEditor)) return void (await vscode.commands.executeCommand(inEditor));
+    const { current, inDiff } = inFront();
     if (await this.#hunks.go(way)) return;
     const { files = [] } = this.#sets.reviewing(current) ?? this.#sets.of(this.#host.active) ?? {};
     const at = files.findIndex((file) => isSameFile(file.path, current));
@@ -265,8 +258,8 @@ export class ChangesReview implements Disposable {
     const texts = (await this.#sets.of(id)?.previewTexts(turnId, MOST_PREVIEWED)) ?? [];
     const resources = texts.map(({ path: file, present, target }) => [
       vscode.Uri.file(file),
-      this.#documents.put('present', file, present ?? ''),
-      this.#documents.put('restored', file, target ?? ''),
+      this.#hunks.showText('present', file, present ?? ''),
+      this.#hunks.showText('restored', file, target ?? ''),
     ]);
     await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Restore Files'), resources);
   }
@@ -298,16 +291,17 @@ export class ChangesReview implements Disposable {
   }
 
   /** The file before the changes and now, of a link where it leads; undefined when it is not text. */
-  async #sides({ path: file, kind, name, from, links }: UnreviewedFile): Promise<readonly [vscode.Uri, vscode.Uri] | undefined> {
+  async #sides(unreviewed: UnreviewedFile): Promise<readonly [vscode.Uri, vscode.Uri] | undefined> {
+    const { path: file, kind, links } = unreviewed;
     const base = links?.before ?? (await this.#sets.reviewing(file)?.baseText(file));
     if (base === undefined) return undefined;
-    const earlier = from === undefined ? file : path.resolve(file, path.relative(name, from));
+    const earlier = earlierPath(unreviewed);
     const isLink = links?.before !== undefined;
     const key = kind === 'deleted' ? DELETED_BEFORE : 'before';
-    const left = isLink ? this.#documents.put('link', earlier, base ?? '') : this.#hunks.showBase(key, file, base ?? '', earlier);
+    const left = isLink ? this.#hunks.showText('link', earlier, base ?? '') : this.#hunks.showBase(key, file, base ?? '', earlier);
     if (kind === 'deleted') return [left, this.#hunks.showDeleted(DELETED_AFTER, file)];
     // The editor would open what a link leads to.
-    return [left, links?.after === undefined ? vscode.Uri.file(file) : this.#documents.put('link/after', file, links.after)];
+    return [left, links?.after === undefined ? vscode.Uri.file(file) : this.#hunks.showText('link/after', file, links.after)];
   }
 
   async #mark(items: readonly (readonly [Row, vscode.TreeItemCheckboxState])[]): Promise<void> {
@@ -369,9 +363,9 @@ function partlyWatched(): string {
 }
 
 /** The file of the active tab, and whether the tab is a diff against its earlier text, or several in one editor. */
-function inFront(): { readonly current: string; readonly inDiff: boolean; readonly inDiffs?: true } {
+function inFront(): { readonly current: string; readonly inDiff: boolean } {
   const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-  if (isMultiDiff(input)) return { current: vscode.window.activeTextEditor?.document.uri.fsPath ?? '', inDiff: true, inDiffs: true };
+  if (isMultiDiff(input)) return { current: vscode.window.activeTextEditor?.document.uri.fsPath ?? '', inDiff: true };
   if (input instanceof vscode.TabInputTextDiff) return { current: input.modified.fsPath, inDiff: isFileOrOurs(input.modified) };
   const isFile = input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom || input instanceof vscode.TabInputNotebook;
   return { current: isFile ? input.uri.fsPath : '', inDiff: false };

@@ -99,6 +99,11 @@ export function labelOf({ name, from }: UnreviewedFile): string {
   return rowName(name, from);
 }
 
+/** Where the file was before the agent has moved it. */
+export function earlierPath({ path: file, name, from }: UnreviewedFile): string {
+  return from === undefined ? file : path.resolve(file, path.relative(name, from));
+}
+
 function fileItem({ file, change, turnId }: FileRow): vscode.TreeItem {
   const kinds = {
     created: vscode.l10n.t('new'),

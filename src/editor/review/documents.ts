@@ -2,6 +2,8 @@ import * as vscode from 'vscode';
 import type { Disposable } from '../../base/lifetime.ts';
 
 export const REVIEW_SCHEME = 'parley-review';
+/** Scheme of the texts before the changes under review. */
+export const BASE_SCHEME = 'parley-review-base';
 /** What the keys of the two sides of a deletion end with: it is decided about there, as the file itself cannot be on the screen. */
 export const DELETED_BEFORE = 'deleted/before';
 export const DELETED_AFTER = 'deleted/after';
@@ -27,12 +29,18 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
   readonly #changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.#changes.event;
   readonly scheme: string;
+  #restore: ((uri: vscode.Uri) => Promise<void>) | undefined;
   readonly #registration: vscode.Disposable;
 
   /** The editor takes one provider per scheme; the scheme of another one begins with `REVIEW_SCHEME` too. */
   constructor(scheme = REVIEW_SCHEME) {
     this.scheme = scheme;
     this.#registration = vscode.workspace.registerFileSystemProvider(scheme, this, { isCaseSensitive: true });
+  }
+
+  /** A tab that the editor restores with its window reads a text that is not there yet: `restore` puts it back, if it can be told. */
+  restoreWith(restore: (uri: vscode.Uri) => Promise<void>): void {
+    this.#restore = restore;
   }
 
   /** The address of the text with that key, whether it exists or not. */
@@ -64,18 +72,23 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
     this.#entries.delete(uri.toString());
   }
 
-  stat(uri: vscode.Uri): vscode.FileStat {
-    const { bytes, editable, mtime } = this.#entry(uri);
+  /** The text as it is known now; '' where it is not. */
+  textOf(uri: vscode.Uri): string {
+    return new TextDecoder().decode(this.#entries.get(uri.toString())?.bytes);
+  }
+
+  async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
+    const { bytes, editable, mtime } = await this.#entry(uri);
     const stat = { type: vscode.FileType.File, ctime: 0, mtime, size: bytes.length };
     return editable ? stat : { ...stat, permissions: vscode.FilePermission.Readonly };
   }
 
-  readFile(uri: vscode.Uri): Uint8Array {
-    return this.#entry(uri).bytes;
+  async readFile(uri: vscode.Uri): Promise<Uint8Array> {
+    return (await this.#entry(uri)).bytes;
   }
 
-  writeFile(uri: vscode.Uri, bytes: Uint8Array): void {
-    const entry = this.#entry(uri);
+  async writeFile(uri: vscode.Uri, bytes: Uint8Array): Promise<void> {
+    const entry = await this.#entry(uri);
     if (!entry.editable) throw vscode.FileSystemError.NoPermissions(uri);
     entry.bytes = bytes;
     entry.mtime += 1;
@@ -105,7 +118,8 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
     this.#entries.clear();
   }
 
-  #entry(uri: vscode.Uri): Entry {
+  async #entry(uri: vscode.Uri): Promise<Entry> {
+    if (!this.#entries.has(uri.toString())) await this.#restore?.(uri);
     const entry = this.#entries.get(uri.toString());
     if (!entry) throw vscode.FileSystemError.FileNotFound(uri);
     return entry;

@@ -8,9 +8,10 @@ import { plain } from '../../session/lineEnds.ts';
 import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
 import { isSavedForAgent, onSavesTyped, presentText } from '../files.ts';
 import { onSettings, quickDiffOn } from '../settings.ts';
-import { isSideOfDeletion, REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
+import { DELETED_AFTER, isSideOfDeletion, REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
 import { besideLenses, lensCommand, MERGE_UNSAVED, mergeUnsaved } from './hunkLenses.ts';
 import { changeWords, LensChanges } from './lenses.ts';
+import { diffsOf, goInDiffs, reveal } from './severalDiffs.ts';
 
 /** Milliseconds without typing before hunks are recomputed. */
 const TYPING_RESTS = 200;
@@ -98,6 +99,17 @@ export class FileHunks implements Disposable {
     return this.#follow(key, file, '', file, true);
   }
 
+  /** Shows a text that no decision changes. */
+  showText(key: string, at: string, text: string): vscode.Uri {
+    return this.#documents.put(key, at, text);
+  }
+
+  /** Shows at its address what an earlier window has shown there of that file. */
+  async showAgain({ query: key, fsPath: at }: vscode.Uri, file: string): Promise<void> {
+    const isNow = key === DELETED_AFTER;
+    this.#follow(key, file, (await this.#followed(file, isNow)) ?? '', at, isNow);
+  }
+
   #follow(key: string, file: string, text: string, at: string, isNow: boolean): vscode.Uri {
     const put = (now: string) => this.#documents.put(key, at, now);
     const uri = put(text);
@@ -130,8 +142,10 @@ export class FileHunks implements Disposable {
     this.#findHunks().catch((error: unknown) => this.#log.error('Changes could not be shown', error));
   }
 
-  /** Goes to the next or previous hunk of the file in front; false where there is none in that direction. */
+  /** Goes to the next or previous hunk of the file in front, or of several diffs in one editor; false where there is none in that direction. */
   async go(way: 1 | -1): Promise<boolean> {
+    const inDiffs = diffsOf(vscode.window.tabGroups.activeTabGroup.activeTab?.input);
+    if (inDiffs && (await goInDiffs(inDiffs, way))) return true;
     const editor = vscode.window.activeTextEditor;
     const { line } = editor?.selection.active ?? { line: 0 };
     const lines = (await this.find(editor?.document.uri))?.hunks.map((one) => one.afterLine) ?? [];
@@ -218,10 +232,15 @@ export class FileHunks implements Disposable {
     for (const { uri } of vscode.workspace.textDocuments) {
       const shown = this.#bases.get(uri.toString());
       if (!shown) continue;
-      const set = shown.isNow ? undefined : this.#sets.reviewing(shown.file);
-      const text = await (set ? set.baseText(shown.file) : presentText(shown.file));
+      const text = await this.#followed(shown.file, shown.isNow);
       if (text !== undefined) shown.put(text ?? '');
     }
+  }
+
+  /** The file without what is to be reviewed, or as it is now. */
+  async #followed(file: string, isNow: boolean): Promise<string | null | undefined> {
+    const set = isNow ? undefined : this.#sets.reviewing(file);
+    return set ? set.baseText(file) : presentText(file);
   }
 
   async #reviewedIn({ uri }: Pick<vscode.TextDocument, 'uri'>): Promise<Reviewed | undefined> {
@@ -369,12 +388,6 @@ function aroundScreen(document: vscode.TextDocument): (range: vscode.Range) => b
 
 function showError(error: unknown): void {
   void vscode.window.showErrorMessage(messageOf(error));
-}
-
-function reveal(editor: vscode.TextEditor, line: number): void {
-  const target = new vscode.Position(Math.min(line, editor.document.lineCount - 1), 0);
-  editor.selection = new vscode.Selection(target, target);
-  editor.revealRange(new vscode.Range(target, target), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 }
 
 export function covers({ hunk, afterLine }: PlacedHunk, line: number): boolean {

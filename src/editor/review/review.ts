@@ -119,8 +119,10 @@ export class Review implements Disposable {
     this.#life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#changed(document.uri)));
     this.#life.own(vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#changed(uri)));
     this.#life.onEnd(() => clearTimeout(this.#typing));
-    // Tabs that the editor restored after a reload have lost their texts.
-    closeReviews(() => true).catch((error: unknown) => log.error('A diff of an earlier window could not be closed', error));
+    // Of the tabs that the editor restored after a reload, the questions of these are over.
+    closeReviews((sides) => documents.owns(sides.left) && !isOfTurn(sides)).catch((error: unknown) =>
+      log.error('A diff of an earlier window could not be closed', error),
+    );
   }
 
   /** The subject of the diff in front, while it is current. */
@@ -227,6 +229,24 @@ export class Review implements Disposable {
     await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Changes'), resources);
   }
 
+  /** Puts back a text that a diff of an earlier window shows; false where it is not known any more. */
+  async putBack(uri: vscode.Uri): Promise<boolean> {
+    const [, sessionId = '', turnId = '', side] = TURN_SIDE.exec(uri.query) ?? [];
+    const session = this.#host.get(sessionId)?.store.now;
+    const turn = session?.turns.find((one) => one.id === turnId);
+    const files = session && turn ? turnFiles(turn).map((one) => ({ ...one, path: path.resolve(session.cwd, one.path) })) : [];
+    const isAt = (name: string | undefined) => name !== undefined && this.#documents.address('', name).path === uri.path;
+    const file = files.find((one) => [one.path, one.from, excerptName(one.path)].some(isAt));
+    const found = session && turn && file ? await this.#turnSides(session, turn, file) : undefined;
+    if (!found) return false;
+    this.#documents.put(uri.query, uri.path, found.sides[side === 'before' ? 'before' : 'after'] ?? '');
+    // The file may have changed since: then the tab has another right side than a diff that is opened now.
+    for (const { left, right } of allReviews())
+      if ([left, right].some((one) => one.toString() === uri.toString())) this.#remember({ subject: found.subject, left, right });
+    this.#opened.fire();
+    return true;
+  }
+
   /** The text of an editable proposal after the user has changed it; undefined when unchanged. */
   async edited(sessionId: SessionId, askId: AskId): Promise<string | undefined> {
     for (const shown of this.#shown.values()) {
@@ -273,7 +293,7 @@ export class Review implements Disposable {
       ? { ok: true, sides: { before: texts.before ?? null, after: texts.after ?? null } }
       : doneSides(diffs, present);
     const sides = this.#orExcerpt(located, diffs);
-    const key = `${session.id}/${turn.id}`;
+    const key = `turn/${session.id}/${turn.id}`;
     const name = located.ok ? file : excerptName(file);
     const isDeleted = located.ok && sides.after === null;
     const sideKey = (side: 'before' | 'after') => `${key}/${isDeleted ? 'deleted/' : ''}${side}`;
@@ -288,14 +308,14 @@ export class Review implements Disposable {
     this.#remember({ subject, left, right });
     const note = located.ok ? '' : ` (${vscode.l10n.t('excerpt')})`;
     const from = row.from === undefined ? undefined : vscode.workspace.asRelativePath(row.from);
-    return { subject, left, right, title: rowName(vscode.workspace.asRelativePath(file), from) + note, at: firstChange(sides) };
+    return { subject, left, right, sides, title: rowName(vscode.workspace.asRelativePath(file), from) + note, at: firstChange(sides) };
   }
 
   /** The text of a right side after the user has changed it; undefined when unchanged. */
   #made({ subject, right }: Pick<OpenDiff, 'subject' | 'right'>): string | undefined {
     if (subject.kind !== 'ask') return undefined;
     const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === right.toString() && !one.isClosed);
-    const text = plain(document ? document.getText() : new TextDecoder().decode(this.#documents.readFile(right)));
+    const text = plain(document ? document.getText() : this.#documents.textOf(right));
     return text === plain(subject.proposed.after ?? '') ? undefined : text;
   }
 
@@ -496,7 +516,7 @@ export class Review implements Disposable {
     for (const tab of [...opened, ...changed]) {
       const sides = this.#oursIn(tab);
       const id = sides && idOf(sides.left, sides.right);
-      if (sides && id !== undefined && !this.#shown.has(id) && !this.#kept.has(id)) stray.set(id, sides);
+      if (sides && id !== undefined && !isOfTurn(sides) && !this.#shown.has(id) && !this.#kept.has(id)) stray.set(id, sides);
     }
     if (stray.size > 0) this.#close(stray);
     for (const tab of closed) {
@@ -611,6 +631,18 @@ function reviewSides(tab: vscode.Tab | undefined): { readonly left: vscode.Uri; 
   if (!(input instanceof vscode.TabInputTextDiff)) return undefined;
   const { original: left, modified: right } = input;
   return isOurs(left) || isOurs(right) ? { left, right } : undefined;
+}
+
+/** The address of a side of a turn's diff: its session, its turn, and which one. */
+const TURN_SIDE = /^turn\/([^/]*)\/(.*?)\/(?:deleted\/)?(before|after)$/s;
+
+/** True for the diff of a turn, which a window shows again after a reload. */
+function isOfTurn({ left, right }: Pick<OpenDiff, 'left' | 'right'>): boolean {
+  return [left, right].some(({ query }) => TURN_SIDE.test(query));
+}
+
+function allReviews(): readonly NonNullable<ReturnType<typeof reviewSides>>[] {
+  return vscode.window.tabGroups.all.flatMap((group) => group.tabs).flatMap((tab) => reviewSides(tab) ?? []);
 }
 
 function activeReview(): ReturnType<typeof reviewSides> {

@@ -10,7 +10,7 @@ import { isSettled } from '../../session/parts.ts';
 import { correctionTexts } from '../../session/proposal.ts';
 import { callsOf, diffsOf, isBusy, turnFiles } from '../../session/select.ts';
 import type { SessionHost } from '../surface.ts';
-import type { ChangeSet, Explain, FileEffects } from './changeSet.ts';
+import type { ChangeSet, Explain, FileEffects, UnreviewedFile } from './changeSet.ts';
 import { ContentStore } from './contentStore.ts';
 import { ALIVE_EVERY, usedBy } from './state.ts';
 
@@ -75,6 +75,11 @@ export class ChangeSets implements Disposable {
     return id === undefined ? undefined : this.#sets.get(id);
   }
 
+  /** Settles when what was kept of the open sessions is read. */
+  async loaded(): Promise<void> {
+    await Promise.all([...this.#sets.values()].map((set) => set.load()));
+  }
+
   /** Loads the stored change set of a session that is not open. */
   async left(id: SessionId, cwd: string): Promise<ChangeSet> {
     const set = this.#make(id, cwd);
@@ -82,6 +87,11 @@ export class ChangeSets implements Disposable {
     // It may have been closed in the middle of a turn.
     await set.look(undefined, true);
     return set;
+  }
+
+  /** The files of all sessions whose changes are not reviewed yet. */
+  get files(): readonly UnreviewedFile[] {
+    return [...this.#sets.values()].flatMap((set) => set.files);
   }
 
   /** Returns the session with changes to review in that file, the active one first. */
