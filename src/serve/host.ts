@@ -20,7 +20,7 @@ import { textsAmong } from './attachments.ts';
 import { Changesets } from './changesets.ts';
 import { Channels, type ClientConnection, type HostClient, MOST_SUBSCRIPTIONS, type Origin } from './channels.ts';
 import { attachedUris, decideChat, decideSession } from './decide.ts';
-import { type Hosted, type HostedDeps, HostedSessions } from './hosted.ts';
+import { type Hosted, type HostedDeps, HostedSessions, sessionOf } from './hosted.ts';
 import { diffsUnder } from './translate.ts';
 
 /** Milliseconds to collect changes before sending them to clients; the first change after a pause, or of a turn, goes out at once. */
@@ -306,7 +306,7 @@ class ClientRequests {
     const printed = hosted && (await this.#printed(channel, hosted));
     const changes = scope && (await this.#changesets.shown(channel, scope));
     const root: RootState = { agents: this.#hosted.agents() };
-    const state = printed?.() ?? changes ?? (hosted ? (hosted.chat.resource === channel ? hosted.chat : hosted.state) : root);
+    const state = printed?.() ?? changes ?? (hosted ? (hosted.chat.resource === channel ? hosted.chat : sessionOf(hosted).state) : root);
     return { resource: channel, state, fromSeq: this.#channels.seq };
   }
 
@@ -360,6 +360,7 @@ class ClientRequests {
   }
 
   async #dispose(hosted: Hosted): Promise<null> {
+    if (hosted.forkOf) return this.#disposeChat(hosted);
     await this.#hosted.remove(hosted);
     this.#changesets.forget(hosted.id);
     return null;
@@ -454,7 +455,7 @@ class ClientRequests {
     const known = { ...(session ? { session } : {}), ...(takenBack === undefined ? {} : { takenBack }), ...kept };
     const follows = this.#channels.follows(this.#client, channel);
     const held = { chat, follows, ...(sender === undefined ? {} : { sender }), clientId, now: this.#deps.now(), attached, ...known };
-    const decision = isChat ? decideChat(action, held) : decideSession(action, hosted.state, session);
+    const decision = isChat ? decideChat(action, held) : decideSession(action, sessionOf(hosted).state, session);
     if (decision.kind === 'refused' && decision.keepsTurns) hosted.kept.add(clientId);
     if (decision.kind === 'refused') this.#channels.refuse(this.#client, channel, action, origin, decision.why);
     else if (decision.kind === 'taken') this.#hosted.take(hosted, decision, origin);

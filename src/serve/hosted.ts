@@ -27,13 +27,25 @@ import { TerminalChannels } from './terminals.ts';
 import { chatActions, chatTitle, configOf, failure, pastWords, waitingIntents } from './translate.ts';
 import type { WindowCall, WindowTools } from './windowTools.ts';
 
-/** A session as clients know it. The first request for its agent starts the agent. */
-export interface Hosted {
+/** A session as clients know it, with its own chat. */
+export interface ServedSession extends HostedChat {
+  readonly forkOf?: undefined;
+  state: SessionState;
+}
+/** A copy of a session up to one of its turns: a further chat of it, which has no other state than the session's. */
+export interface Fork extends HostedChat {
+  readonly forkOf: ServedSession;
+}
+export type Hosted = ServedSession | Fork;
+
+/** The session of a chat. */
+export const sessionOf = (hosted: Hosted): ServedSession => (hosted.forkOf ? hosted.forkOf : hosted);
+
+/** A conversation with an agent. The first request for the agent starts it. */
+interface HostedChat {
   /** Of the session; its forks have the same. */
   readonly uri: string;
   readonly id: SessionId;
-  /** The session whose copy this is: a further chat of it, with which it shares its state. */
-  readonly forkOf?: Hosted;
   readonly profile: Profile;
   readonly cwd: string;
   /** Milliseconds since the epoch. */
@@ -45,7 +57,6 @@ export interface Hosted {
   listedAt: number;
   changedAt: number;
   chat: ChatState;
-  state: SessionState;
   agent: AgentStart;
   /** The first of the turns that a client has removed; the agent forgets them with the next prompt. */
   takenBack?: TurnId;
@@ -124,7 +135,7 @@ export class HostedSessions {
     const entries = await this.#deps.journal.list();
     const marked = (id: SessionId) => this.#deps.marks.of(id).fork !== undefined;
     this.#deps.marks.keepOnly(new Set(entries.map(({ head }) => head.id)));
-    const forkOf = (id: SessionId) => this.byId(this.#deps.marks.of(id).fork?.of ?? '');
+    const forkOf = (id: SessionId) => this.#sessionOf(this.#deps.marks.of(id).fork?.of ?? '');
     // The sessions before their forks.
     const ordered = entries.toSorted((a, b) => Number(marked(a.head.id)) - Number(marked(b.head.id)));
     for (const { head, title, at } of ordered) {
@@ -140,8 +151,9 @@ export class HostedSessions {
       // A killed host had no time to write the title.
       const stored = title === '' ? await this.stored(hosted) : undefined;
       const shown = title || (stored ? chatTitle(stored) : profile.name);
-      const chats = hosted.state.chats.map((one) => (one.resource === hosted.chat.resource ? { ...one, title: shown } : one));
-      hosted.state = { ...hosted.state, chats, ...(hosted.forkOf ? {} : { title: shown, lifecycle: 'ready' as const }) };
+      const session = sessionOf(hosted);
+      const chats = session.state.chats.map((one) => (one.resource === hosted.chat.resource ? { ...one, title: shown } : one));
+      session.state = { ...session.state, chats, ...(hosted.forkOf ? {} : { title: shown, lifecycle: 'ready' as const }) };
       hosted.chat = { ...hosted.chat, title: shown };
     }
   }
@@ -176,11 +188,17 @@ export class HostedSessions {
   /** The chat of the session in which that turn is, the session's own one first; undefined for a turn of none. */
   chatWith(hosted: Hosted, turnId: TurnId): Hosted | undefined {
     const has = ({ chat }: Hosted) => chat.activeTurn?.id === turnId || chat.turns.some((turn) => turn.id === turnId);
-    return [hosted.forkOf ?? hosted, ...this.#forksOf(hosted)].find(has);
+    const session = sessionOf(hosted);
+    return [session, ...this.#forksOf(session)].find(has);
   }
 
-  #forksOf(hosted: Hosted): readonly Hosted[] {
-    return [...this.#byUri.values()].filter(({ forkOf }) => forkOf === hosted);
+  #forksOf(session: ServedSession): readonly Fork[] {
+    return [...this.#byUri.values()].filter((one): one is Fork => one.forkOf === session);
+  }
+
+  /** Those that clients list. */
+  get #listed(): readonly ServedSession[] {
+    return [...this.#byUri.values()].filter((one): one is ServedSession => !one.forkOf && !isDraft(one));
   }
 
   /** The session with the turns that clients know; undefined before its agent has started. */
@@ -191,16 +209,15 @@ export class HostedSessions {
 
   /** Newest first. */
   list(): readonly SessionSummary[] {
-    const seen = [...this.#byUri.values()].filter((hosted) => !hosted.forkOf && !isDraft(hosted));
-    return seen.toSorted((a, b) => b.modifiedAt - a.modifiedAt).map(summaryOf);
+    return this.#listed.toSorted((a, b) => b.modifiedAt - a.modifiedAt).map(summaryOf);
   }
 
   /** Returns the changes of a client's list since the last action that it saw. They are notifications, which have no number. */
   listChanges(seen: number): readonly ListChange[] {
     const { channels } = this.#deps;
     const removed = this.#removed.filter(({ at }) => at >= seen).map(({ uri }) => toRemoved(uri));
-    const changed = [...this.#byUri.values()]
-      .filter((hosted) => !hosted.forkOf && !isDraft(hosted) && (hosted.changedAt >= seen || !channels.isOfThisRun(seen)))
+    const changed = this.#listed
+      .filter(({ changedAt }) => changedAt >= seen || !channels.isOfThisRun(seen))
       .toSorted((a, b) => b.modifiedAt - a.modifiedAt)
       .slice(0, MOST_LIST_CHANGES);
     return [...removed, ...changed.map((hosted) => (hosted.listedAt >= seen ? toAdded(hosted) : toChanged(hosted)))];
@@ -225,7 +242,7 @@ export class HostedSessions {
   /** Copies the conversation up to and with a turn into a further chat of its session. Rejects with a sentence for the user. */
   async fork(source: Hosted, chat: string, turnId: TurnId): Promise<void> {
     const { sessions } = this.#deps;
-    const session = source.forkOf ?? source;
+    const session = sessionOf(source);
     if (this.#forksOf(session).length >= MOST_FORKS) throw new Error('This session has too many chats.');
     if (source.chat.activeTurn) throw new Error('Stop the turn first.');
     if (!source.chat.turns.some((turn) => turn.id === turnId)) throw new Error('There is no such turn.');
@@ -261,13 +278,13 @@ export class HostedSessions {
     const { channels } = this.#deps;
     for (const hosted of this.#byUri.values()) {
       const { uri, chat, maker } = hosted;
-      if (maker === clientId && isDraft(hosted) && !channels.isFollowed(uri) && !channels.isFollowed(chat.resource))
-        await this.remove(hosted);
+      const isLeft = maker === clientId && isDraft(hosted) && !channels.isFollowed(uri) && !channels.isFollowed(chat.resource);
+      if (!hosted.forkOf && isLeft) await this.remove(hosted);
     }
   }
 
   /** Ends the agent and deletes the conversation: VS Code disposes of empty sessions, and of others when its user deletes them. */
-  async remove(hosted: Hosted): Promise<void> {
+  async remove(hosted: ServedSession): Promise<void> {
     const { channels } = this.#deps;
     for (const fork of this.#forksOf(hosted)) await this.removeFork(fork);
     this.#byUri.delete(hosted.uri);
@@ -279,13 +296,13 @@ export class HostedSessions {
   }
 
   /** The same for one chat of a session. */
-  async removeFork(fork: Hosted): Promise<void> {
+  async removeFork(fork: Fork): Promise<void> {
     const { resource } = fork.chat;
     this.#byUri.delete(resource);
     this.#terminals.forget(fork.id);
     this.#deps.marks.set(fork.id, {});
     this.#updateSession(fork, { type: 'session/chatRemoved', chat: resource });
-    for (const { id, chat } of fork.state.inputNeeded ?? [])
+    for (const { id, chat } of fork.forkOf.state.inputNeeded ?? [])
       if (chat === resource) this.#updateSession(fork, { type: 'session/inputNeededRemoved', id });
     await this.#deps.sessions.forget(fork.id);
   }
@@ -328,23 +345,24 @@ export class HostedSessions {
     for (const action of this.#pastWords(hosted, apply)) this.#updateChat(hosted, action);
     if (apply.type.startsWith('chat/')) this.#updateChat(hosted, apply as ChatAction, origin);
     // The title of the session is that of its own chat.
-    else if (apply.type === 'session/titleChanged' && hosted.forkOf) hosted.chat = { ...hosted.chat, title: apply.title };
-    else this.#updateSession(hosted, apply as SessionAction, origin);
+    else if (apply.type === 'session/titleChanged' && hosted.forkOf) {
+      hosted.chat = { ...hosted.chat, title: apply.title };
+      this.#deps.channels.publish(hosted.chat.resource, apply, origin);
+    } else this.#updateSession(hosted, apply as SessionAction, origin);
     if (note !== undefined && apply.type === 'chat/turnStarted') {
       hosted.kept.delete(origin.clientId);
       const part = { kind: 'systemNotification', content: note, _meta: { id: `kept ${apply.turnId}` } } as const;
       this.#updateChat(hosted, { type: 'chat/responsePart', turnId: apply.turnId, part });
     }
     // The first prompt: from now on it is there for every client.
-    if (wasDraft && !isDraft(hosted)) {
+    if (!hosted.forkOf && wasDraft && !isDraft(hosted)) {
       hosted.listedAt = hosted.changedAt = this.#deps.channels.seq;
       this.#notify(toAdded(hosted));
     }
     this.#summaryChanged(hosted);
     if (apply.type === 'session/titleChanged') this.#rename(hosted, apply.title);
-    if (apply.type === 'session/isReadChanged' || apply.type === 'session/isArchivedChanged') this.#mark(hosted);
-    if (apply.type === 'session/activeClientSet' || apply.type === 'session/activeClientRemoved')
-      for (const { id } of [hosted, ...this.#forksOf(hosted)]) this.#deps.windowTools.offer(id, hosted.state.activeClients);
+    if (apply.type === 'session/isReadChanged' || apply.type === 'session/isArchivedChanged') this.#mark(sessionOf(hosted));
+    if (apply.type === 'session/activeClientSet' || apply.type === 'session/activeClientRemoved') this.#offerTools(sessionOf(hosted));
     if (apply.type === 'chat/toolCallComplete') {
       const [said] = apply.result.content ?? [];
       const answer = { ok: apply.result.success, text: said?.type === 'text' ? said.text : '' };
@@ -357,6 +375,10 @@ export class HostedSessions {
       void hosted.agent.done.then((why) => (why === undefined ? this.#send(hosted, intents) : undefined));
   }
 
+  #offerTools(session: ServedSession): void {
+    for (const { id } of [session, ...this.#forksOf(session)]) this.#deps.windowTools.offer(id, session.state.activeClients);
+  }
+
   #pastWords(hosted: Hosted, apply: Taken['apply']): readonly ChatAction[] {
     const isStopped = apply.type === 'chat/turnCancelled';
     const rejected = apply.type === 'chat/toolCallConfirmed' && !apply.approved ? { callId: apply.toolCallId } : undefined;
@@ -365,7 +387,7 @@ export class HostedSessions {
   }
 
   /** Keeps what is read and archived, and tells the lists of all clients. */
-  #mark(hosted: Hosted): void {
+  #mark(hosted: ServedSession): void {
     const { id, state } = hosted;
     const mark = { ...((state.status & STATUS.read) === 0 ? {} : READ), ...((state.status & STATUS.archived) === 0 ? {} : ARCHIVED) };
     if (!this.#deps.marks.set(id, mark) || isDraft(hosted)) return;
@@ -477,7 +499,7 @@ export class HostedSessions {
       const isStored = agent.kind === 'none' && agent.stored !== undefined;
       if (!isStored) this.#deps.sessions.open(hosted.profile, hosted.cwd, undefined, hosted.id);
       hosted.agent = { kind: 'starting', done: isStored ? this.#reopen(hosted) : Promise.resolve(undefined) };
-      if (!isStored && hosted.state.title !== hosted.profile.name) this.#rename(hosted, hosted.state.title);
+      if (!isStored && !hosted.forkOf && hosted.state.title !== hosted.profile.name) this.#rename(hosted, hosted.state.title);
     }
     if (hosted.agent.kind !== 'starting') return;
     const why = await hosted.agent.done;
@@ -533,14 +555,15 @@ export class HostedSessions {
   }
 
   #updateSession(hosted: Hosted, action: SessionAction, origin?: Origin): void {
-    const next = reduceSession(hosted.state, action);
-    if (next === hosted.state) return;
-    hosted.state = next;
-    this.#deps.channels.publish(hosted.uri, action, origin);
+    const session = sessionOf(hosted);
+    const next = reduceSession(session.state, action);
+    if (next === session.state) return;
+    session.state = next;
+    this.#deps.channels.publish(session.uri, action, origin);
   }
 
   #summaryChanged(hosted: Hosted): void {
-    const root = hosted.forkOf ?? hosted;
+    const root = sessionOf(hosted);
     if (hosted === root && hosted.chat.title !== root.state.title) hosted.chat = { ...hosted.chat, title: root.state.title };
     const { title, status, modifiedAt } = hosted.chat;
     const changes = { title, status, modifiedAt };
@@ -575,35 +598,28 @@ export class HostedSessions {
     return this.#offers.get(id)?.config ?? { schema: { type: 'object', properties: {} }, values: {} };
   }
 
+  #sessionOf(id: SessionId): ServedSession | undefined {
+    const hosted = this.byId(id);
+    return hosted?.forkOf ? undefined : hosted;
+  }
+
   byId(id: SessionId): Hosted | undefined {
     for (const hosted of this.#byUri.values()) if (hosted.id === id) return hosted;
     return undefined;
   }
 
-  #addFork(of: Hosted, id: SessionId, chat: string, { createdAt, agent, from }: ForkStart): Hosted {
+  #addFork(of: ServedSession, id: SessionId, chat: string, { createdAt, agent, from }: ForkStart): Fork {
     const { uri, profile, cwd } = of;
     const origin = from ? ({ kind: 'fork', ...from } as const) : ({ kind: 'user' } as const);
     const summary = { ...summaryOfChat(id, profile.name, createdAt), resource: chat, origin };
     const own = { uri, id, forkOf: of, profile, cwd, createdAt, modifiedAt: createdAt, listedAt: 0, changedAt: 0, agent };
-    const fork: Hosted = {
-      ...own,
-      chat: { ...summary, turns: [] },
-      kept: new Set(),
-      retries: new Retries(),
-      goesOn: new Set(),
-      get state() {
-        return of.state;
-      },
-      set state(next) {
-        of.state = next;
-      },
-    };
+    const fork: Fork = { ...own, chat: { ...summary, turns: [] }, kept: new Set(), retries: new Retries(), goesOn: new Set() };
     this.#byUri.set(chat, fork);
     if (!from) of.state = { ...of.state, chats: [...of.state.chats, summary] };
     return fork;
   }
 
-  #add(uri: string, id: SessionId, profile: Profile, cwd: string, createdAt: number, agent: AgentStart, maker?: string): Hosted {
+  #add(uri: string, id: SessionId, profile: Profile, cwd: string, createdAt: number, agent: AgentStart, maker?: string): ServedSession {
     const provider = providerOf(profile.id);
     const chat: ChatState = { ...summaryOfChat(id, profile.name, createdAt), turns: [] };
     const state: SessionState = {
@@ -618,7 +634,7 @@ export class HostedSessions {
       config: this.config(profile),
       changesets: changesetsOf(uri),
     };
-    const hosted: Hosted = {
+    const hosted: ServedSession = {
       uri,
       id,
       profile,
@@ -675,13 +691,13 @@ function summaryOfChat(id: SessionId, title: string, at: number): ChatSummary {
   return { resource: chatUri(id), title, status: STATUS.idle, modifiedAt: new Date(at).toISOString(), origin: { kind: 'user' } };
 }
 
-function statusOf({ chat, state }: Hosted): number {
+function statusOf({ chat, state }: ServedSession): number {
   const others = state.chats.filter(({ resource }) => resource !== chat.resource);
   const activity = Math.max(...[chat, ...others].map(({ status }) => status & STATUS.activity));
   return activity | (state.status & (STATUS.read | STATUS.archived));
 }
 
-function summaryOf(hosted: Hosted): SessionSummary {
+function summaryOf(hosted: ServedSession): SessionSummary {
   const { uri, state, createdAt, modifiedAt } = hosted;
   const { provider, title, workingDirectories } = state;
   return {
@@ -695,10 +711,10 @@ function summaryOf(hosted: Hosted): SessionSummary {
   };
 }
 
-function toAdded(hosted: Hosted): ListChange {
+function toAdded(hosted: ServedSession): ListChange {
   return { method: 'root/sessionAdded', params: { summary: summaryOf(hosted) } };
 }
-function toChanged(hosted: Hosted): ListChange {
+function toChanged(hosted: ServedSession): ListChange {
   const { title, status, modifiedAt } = summaryOf(hosted);
   return { method: 'root/sessionSummaryChanged', params: { session: hosted.uri, changes: { title, status, modifiedAt } } };
 }
@@ -707,7 +723,7 @@ function toRemoved(session: string): ListChange {
 }
 
 /** Returns actions for changes of the session itself. A failed start is reported in the turn that requested it. */
-function sessionActions({ state }: Hosted, session: Session): readonly SessionAction[] {
+function sessionActions({ state }: ServedSession, session: Session): readonly SessionAction[] {
   const actions: SessionAction[] = [];
   const title = chatTitle(session);
   if (title !== state.title) actions.push({ type: 'session/titleChanged', title });
@@ -723,8 +739,9 @@ function sessionActions({ state }: Hosted, session: Session): readonly SessionAc
 const MAY_NEED_INPUT = /^chat\/(?:turn|error|truncated|toolCall(?:Ready|Confirmed|Complete)|input)/;
 
 /** Returns actions for the input that the session waits for, according to its chat. */
-function neededActions({ id, forkOf, chat, state }: Hosted): readonly SessionAction[] {
-  const known = (state.inputNeeded ?? []).filter((one) => one.chat === chat.resource);
+function neededActions(hosted: Hosted): readonly SessionAction[] {
+  const { id, forkOf, chat } = hosted;
+  const known = (sessionOf(hosted).state.inputNeeded ?? []).filter((one) => one.chat === chat.resource);
   // Copies have calls of the same names.
   const nameOf = (one: string) => (forkOf ? `${id} ${one}` : one);
   const turn = chat.activeTurn;

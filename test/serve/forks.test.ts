@@ -148,6 +148,18 @@ test('a fork is a further chat of its session, of the agent’s copy up to that 
     [CHAT, FORK],
   );
 
+  await again.dispatch(FORK, { type: 'session/titleChanged', title: 'Mine' });
+  assert.deepEqual(
+    again.sessions.get(SESSION)?.chats.map(({ title }) => title),
+    ['One', 'Mine'],
+  );
+  const told = again.envelopes.filter(({ action }) => action.type === 'session/titleChanged');
+  assert.deepEqual(
+    told.map(({ channel, origin }) => [channel, origin?.clientId]),
+    [[FORK, 'window-1']],
+    'a client waits for its own action',
+  );
+
   await again.ask('disposeChat', { channel: FORK });
   assert.deepEqual(
     again.sessions.get(SESSION)?.chats.map(({ resource }) => resource),
