@@ -655,7 +655,11 @@ export function diffsUnder(session: Session, owner: string): readonly (Diff | un
 export const APPROVAL_QUESTION = 'answer';
 
 function requestOf(ask: Ask, session: Session): InputRequest {
-  if (ask.kind === 'question') return { id: ask.id, message: ask.title, questions: ask.fields.map(questionOf) };
+  // VS Code shows the message above the first question (seen): one that is the question itself would be there twice.
+  if (ask.kind === 'question') {
+    const isSaid = ask.fields[0]?.label === ask.title;
+    return { id: ask.id, message: isSaid ? '' : ask.title, questions: ask.fields.map(questionOf) };
+  }
   const about = [subjectOf(ask.detail, session), ...besideOf(ask.beside ?? [], session)].filter(Boolean).join('\n\n');
   const title = approvalHeading(ask, session).action;
   // VS Code marks the first answer as if it were chosen (seen): that one allows nothing.
@@ -663,7 +667,7 @@ function requestOf(ask: Ask, session: Session): InputRequest {
   const options = [...offered('deny'), ...offered('approve')].map((one) => ({ id: one.id, label: clientLabel(one, ask) }));
   return {
     id: ask.id,
-    message: title,
+    message: '',
     questions: [
       {
         id: APPROVAL_QUESTION,
@@ -685,10 +689,22 @@ function subjectOf(detail: ApprovalDetail, { cwd }: Pick<Session, 'cwd'>): strin
     case 'edit':
       return detail.diffs.map((diff) => `- ${escaped(relativePath(diff.path, cwd))}`).join('\n');
     case 'mcp':
-      return detail.input === undefined ? '' : asBlock(JSON.stringify(detail.input, undefined, 2));
+      return detail.input === undefined ? '' : (inputLines(detail.input) ?? asBlock(JSON.stringify(detail.input, undefined, 2)));
     case 'text':
       return detail.markdown || detail.text === '' ? detail.text : asBlock(detail.text);
   }
+}
+
+/** A line for each value of a tool's input; undefined where one would need several. */
+function inputLines(input: unknown): string | undefined {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return undefined;
+  const lines = Object.entries(input).map(([key, value]) => {
+    // As code, longer texts are cut and their gaps closed.
+    const isWhole =
+      typeof value === 'string' ? value.trim() !== '' && value.length <= 500 && !/[^\S ]| {2}/.test(value) : typeof value !== 'object';
+    return isWhole && key.length <= 500 ? `- ${escaped(key)}: ${asCode(String(value))}` : undefined;
+  });
+  return lines.includes(undefined) ? undefined : lines.join('\n');
 }
 
 /** No title names what comes with a proposal. */

@@ -536,7 +536,8 @@ test('an approval without a call shows all that it is about, takes no other answ
   const { callId: _, ...whole } = approval;
   const command = 'rm -rf ./build\n```\nrm -rf ~';
   const details = [
-    { type: 'mcp', server: 'VS Code', tool: 'runTask', input: { command: 'rm -rf /' } },
+    { type: 'mcp', server: 'VS Code', tool: 'runTask', input: { command: 'rm -rf /', 'a*b': 2 } },
+    { type: 'mcp', server: 'VS Code', tool: 'runTask', input: { command: 'ls\nrm -rf /' } },
     { type: 'command', command },
     { type: 'edit', diffs: [{ path: '/w/a.ts', before: 'a', after: 'b' }] },
     { type: 'text', text: 'Switch to *plan*?' },
@@ -546,13 +547,18 @@ test('an approval without a call shows all that it is about, takes no other answ
   const open =
     chat().activeTurn?.responseParts.flatMap((part) => (part.kind === 'inputRequest' && !part.response ? part.request : [])) ?? [];
   assert.deepEqual(
-    open.map(({ message, questions: [one] }) => [message, one?.message]),
+    open.map(({ questions: [one] }) => [one?.title, one?.message]),
     [
-      ['Use runTask of VS Code', '```\n{\n  "command": "rm -rf /"\n}\n```'],
+      ['Use runTask of VS Code', '- command: `rm -rf /`\n- a\\*b: `2`'],
+      ['Use runTask of VS Code', '```\n{\n  "command": "ls\\nrm -rf /"\n}\n```'],
       ['Run in terminal', `\`\`\`\`\n${command}\n\`\`\`\``],
       ['Edit /w/a.ts', '- /w/a.ts'],
       ['npm test', '```\nSwitch to *plan*?\n```'],
     ],
+  );
+  assert.ok(
+    open.every(({ message }) => message === ''),
+    'the title is shown once',
   );
   const [question] = open[0]?.questions ?? [];
   assert.ok(question?.kind === 'single-select');

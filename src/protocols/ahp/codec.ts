@@ -377,7 +377,8 @@ export function confirmationOf(call: PendingCall, turnId: string, answer: Answer
 // --- questions
 
 export function questionOf({ id, message, questions }: InputRequest, turnId: string): Asked {
-  return { kind: 'question', id, turnId, title: message, fields: questions.map(fieldOf) };
+  const fields = questions.map(fieldOf);
+  return { kind: 'question', id, turnId, title: message || (fields[0]?.label ?? ''), fields };
 }
 
 const TEXT_KINDS = ['secret', 'email', 'uri', 'date', 'date-time'] as const;
