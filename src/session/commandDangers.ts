@@ -310,6 +310,10 @@ const EDITOR = /^(?:vim?|nvim|emacs|ed|ex)$/;
 /** Names that decide what another program runs. */
 export const STEERING_VARIABLE =
   /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|RUBYOPT|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL)$/;
+/** Lists of folders in which programs, or parts of them, are looked for. */
+const FOLDER_LIST = /^(?:PATH|PYTHONPATH|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH)$/;
+/** Where the tools of a project lie that its own scripts run. */
+const OWN_TOOLS = /^(?:\$\{?PWD\}?\/|\.\/)(?:node_modules\/\.bin|vendor\/bin|\.?venv\/bin)\/?$/;
 const LOADS_IN_NODE = /^NODE_OPTIONS=.*(?:require|import|loader|-r\b)/;
 /** Variables whose value is a command that another program runs, in small letters, and how they are set. */
 const COMMAND_VARIABLE =
@@ -388,6 +392,9 @@ class Judge {
     const { commands, complete } = shellCommands(text, dialect, MOST_COMMANDS);
     if (!complete) this.#add('unsure', undefined, true);
     if (dialect === 'powershell') this.#judgeExpressions(text, base);
+    const bomb = dialect === 'posix' && text.includes('()') ? CALLS_ITSELF.exec(text) : null;
+    if (bomb)
+      this.#add('stops', base === undefined ? undefined : { from: base + bomb.index, to: base + bomb.index + bomb[0].length }, true);
     const before = depth > 0 ? this.#folder.beginText() : undefined;
     for (const command of commands) this.#judgeCommand(base === undefined ? command : movedBy(command, base), base === undefined, depth);
     if (before) this.#folder.endText(before);
@@ -460,15 +467,7 @@ class Judge {
       this.#at('outside', word, there, true);
       this.#unknownFolder = undefined;
     }
-    if (program === 'for' && args[1]?.text === 'in' && args[0]) this.#variables.set(args[0].text, args.slice(2));
-    else if (/^(?:read|readarray|mapfile|getopts|printf|declare|typeset|local|export|select)$/.test(program))
-      for (const word of args.slice(0, MOST_VALUES)) {
-        const name = word.text.replace(/[+[=].*$/s, '');
-        this.#variables.set(name, []);
-        // Many lines add a folder of the system's tools to the path.
-        if (name !== word.text && (STEERING_VARIABLE.test(name) || LOADS_IN_NODE.test(word.text)))
-          this.#at('unsure', word, scope, name !== 'PATH');
-      }
+    this.#setVariables(program, args, scope);
     const wrapped = WRAPPERS.get(program);
     const own = wrapped === undefined ? args : args.slice(0, args.length - afterOptions(args, wrapped, program).length);
     this.#judgeServers(program, first, own, scope);
@@ -491,7 +490,8 @@ class Judge {
         ...(SAME_SHELL.test(program) ? { inShell: (scope.inShell ?? 0) + 1 } : {}),
         ...(program === 'xargs' || program === 'parallel' ? { fromXargs: true } : {}),
       };
-      const behind = afterOptions(args, wrapped, program);
+      // What follows `:::` are values, which parallel puts behind the program.
+      const behind = afterOptions(args, wrapped, program).filter(({ text }) => program !== 'parallel' || !/^:{3,4}\+?$/.test(text));
       if (behind[0] && !PLACELESS.has(nameOf(behind[0].text)))
         this.#judgeFolderOptions(own, (name) => /^(?:-C|-D|--chdir|--wd(?:ir)?|-workingdirectory)$/i.test(name), scope);
       this.#reach.mustName(behind[0] ?? args.at(-1), isPlaced);
@@ -513,6 +513,20 @@ class Judge {
     this.#judgeRules(call, first, scope);
     this.#judgePaths(call, scope);
     this.#judgeReach(call, scope);
+  }
+
+  /** Keeps what words of the shell put into variables, and judges those that decide what runs. */
+  #setVariables(program: string, args: readonly ShellWord[], scope: Scope): void {
+    if (program === 'for' && args[1]?.text === 'in' && args[0]) this.#variables.set(args[0].text, args.slice(2));
+    else if (/^(?:read|readarray|mapfile|getopts|printf|declare|typeset|local|export|select)$/.test(program))
+      for (const word of args.slice(0, MOST_VALUES)) {
+        const name = word.text.replace(/[+[=].*$/s, '');
+        this.#variables.set(name, []);
+        // Many lines add a folder of the system's tools to the path.
+        const isOwn = this.#listsOwnFolders(name, word.text.slice(word.text.indexOf('=') + 1));
+        if (name !== word.text && !isOwn && (STEERING_VARIABLE.test(name) || LOADS_IN_NODE.test(word.text)))
+          this.#at('unsure', word, scope, name !== 'PATH');
+      }
   }
 
   /** Finds what else the program runs, and what it may change. */
@@ -589,9 +603,21 @@ class Judge {
       this.#reach.holds(value);
       if (name !== undefined) this.#variables.set(name, [{ ...word, text: value }]);
       const loads = LOADS_IN_NODE.test(word.text);
-      if ((name && STEERING_VARIABLE.test(name) && at < words.length) || loads) this.#at('unsure', word, scope, true);
+      const steers = name !== undefined && STEERING_VARIABLE.test(name) && !this.#listsOwnFolders(name, value) && at < words.length;
+      if (steers || loads) this.#at('unsure', word, scope, true);
     }
     return words.slice(at);
+  }
+
+  /** True where a list of folders names only those before and, as literal text, the session's own; for programs, those of its tools. */
+  #listsOwnFolders(name: string, value: string): boolean {
+    if (this.#dialect !== 'posix' || !FOLDER_LIST.test(name) || value === '' || value.length > LONGEST_FOLDER) return false;
+    return value.split(':').every((one) => {
+      if (one === `$${name}` || one === `\${${name}}`) return true;
+      if (name === 'PATH') return OWN_TOOLS.test(one);
+      const folder = one.replace(/^\$(?:PWD|\{PWD\})(?=\/|$)/, '.');
+      return name === 'PYTHONPATH' && folder !== '' && !isAbsolute(folder) && !/[$`]/.test(folder) && !this.#isOutside(folder);
+    });
   }
 
   /**
@@ -847,15 +873,20 @@ class Judge {
     const writes = WRITERS.has(program) && !(sed && !sed.inPlace);
     if (FORMATS.test(program) && args.some(({ text }) => /^(?:-i|-w|--write|--in-?place(?:=.*)?|--fix\S*|--apply\S*)$/.test(text)))
       for (const word of operands) this.#judgeWrite(word, scope);
+    const createsByGit = program === 'git' && /^(?:init|clone|worktree)$/.test(operands[0]?.text ?? '');
     const movesInGit = program === 'git' && /^(?:mv|rm)$/.test(operands[0]?.text ?? '');
     const copiesOut = /^(?:docker|podman|nerdctl|kubectl|oc)$/.test(program) && operands.some(({ text }, at) => at < 2 && text === 'cp');
-    if (movesInGit || copiesOut) for (const word of operands.slice(1)) if (!/^[\w.-]+:/.test(word.text)) this.#judgeWrite(word, scope);
+    if (movesInGit || copiesOut || createsByGit)
+      for (const word of operands.slice(1)) if (!/^[\w.-]+:/.test(word.text)) this.#judgeWrite(word, scope);
     const skipped = WITHOUT_PATHS.has(program) && !(program === 'git' && args.some(({ text }) => GIT_WITH_PATHS.has(text)));
     if (program === 'set' && /^-[A-Za-z]*e/.test(args[0]?.text ?? '') && isAlone(scope) && !scope.wrapped) this.#folder.endsOnFailure();
     if (/^(?:cd|pushd|popd|chdir|set-location)$/.test(program)) this.#folder.leaves();
     if (program === 'popd') return this.#goBack(args[0], scope, this.#variables.returns());
     if (program === 'cd' || program === 'pushd' || program === 'set-location' || program === 'chdir') {
-      const [folder] = operands.length > 1 ? operands.filter(({ text }) => !/^\/d$/i.test(text)) : operands;
+      const [named] = operands.length > 1 ? operands.filter(({ text }) => !/^\/d$/i.test(text)) : operands;
+      const top = named && /^\$\(git rev-parse --show-toplevel\)((?:\/[\w./-]*)?)$/.exec(named.text);
+      // The repository is what the user has opened.
+      const folder = top ? { ...named, text: `${this.#cwd}${top[1] ?? ''}`, expands: false, substitutes: false } : named;
       if (program === 'cd' && args.some(({ text }) => text === '-')) return this.#goBack(args[0], scope, this.#variables.before);
       if (program === 'pushd' && !folder) return this.#goBack(args[0], scope, undefined);
       // A shell looks for the folder in those of CDPATH first.
@@ -885,15 +916,21 @@ class Judge {
     const runsIn = (name: string) => isFolderOption(program, name);
     if (TASK_RUNNERS.has(program) && !readsGit) this.#judgeFolderOptions(args, runsIn, scope);
     const pattern = patternOf(program, args);
+    const builds = CONTAINERS.test(program) && operands.slice(0, 2).some(({ text }) => text === 'build');
+    const context = builds ? operands.at(-1) : undefined;
     for (const [at, word] of args.entries()) {
       if (word === pattern) continue;
       const value = /^--?[\w-]+=(.+)$|^\w+=(.+)$/.exec(word.text);
       const path = value?.[1] ?? value?.[2] ?? word.text;
       const before = args[at - 1]?.text ?? '';
-      const isPlace = runsIn(before) || /^(?:-i|-F|--target-directory)$/.test(before);
+      const isFile = CONTAINERS.test(program) && CONTAINER_FILE.test(/^--?[\w-]+(?==)/.exec(word.text)?.[0] ?? before);
+      const isContext = word === context;
+      const isPlace = runsIn(before) || isFile || isContext || /^(?:-i|-F|--target-directory)$/.test(before);
       const isOutput = OUTPUT_OPTION.test(before) || OUTPUT_OPTION.test(/^(--?[\w-]+)=/.exec(word.text)?.[1] ?? '');
       if (isOutput) this.#judgeWrite(word, scope, path);
       if (skipped && !isPlace) continue;
+      // A place on another computer.
+      if (/^(?:scp|rsync)$/.test(program) && /^(?:[\w.-]+@)?[\w.-]{2,}:/.test(word.text)) continue;
       if (writes) this.#judgeWrite(word, scope, path);
       else this.#judgeRead(word, scope, path);
     }
@@ -936,6 +973,9 @@ class Judge {
       this.#at('outside', word, scope, true);
     this.#reach.names(this.#placeOf(path), word, 'written');
     if (this.#looksOutside(path) && this.#isFirstOutside(path)) this.#at('outside', word, scope, true);
+    // Where it begins with a variable that the line does not set, nobody knows where that is.
+    const variable = word.expands && path === word.text ? this.#variableOf(word) : undefined;
+    if (variable && !this.#variables.isSet(variable.name) && !this.#isOutsideKnown) this.#at('outside', word, scope, true);
     this.#writes += 1;
     if (this.#writes > MOST_WRITES) {
       if (this.#writes === MOST_WRITES + 1) this.#add('unsure', undefined, true);
@@ -945,8 +985,15 @@ class Judge {
     const why = this.#guardOf(path, word);
     if (why && why !== 'name')
       this.#found.push({ kind: 'steers', why, ...(scope.placeless ? {} : { at: { from: word.from, to: word.to } }) });
-    else if (why === 'name' && path.search(HIDDEN) < 0 && !/[*?"<>|]/.test(path) && !this.#isCollapsed(path))
+    else if (why === 'name' && path.search(HIDDEN) < 0 && !/[*?"<>|]/.test(path) && !this.#isCollapsed(path) && this.#isTaken(path))
       this.#at('hidden', word, scope, true);
+  }
+
+  /** True where a system takes the name for that of another file: Windows for many, and any that shares the files with it for guarded ones. */
+  #isTaken(path: string): boolean {
+    if (isWindowsFolder(this.#cwd)) return true;
+    const plain = guardReason(relativePath(path, this.#cwd).replace(/(?::[^/]*|[. ])+(?=\/|$)/g, ''));
+    return plain !== undefined && plain !== 'name';
   }
 
   /** Why a written file is guarded: in the session's folder, in one where the line went before, or by a value of a variable. */
@@ -1100,6 +1147,8 @@ interface Scope {
   readonly inShell?: number;
 }
 
+/** A function that starts itself twice, without an end: `:(){ :|:& };:`. */
+const CALLS_ITSELF = /(?<![\w:.])([\w:.]{1,40})\s{0,9}\(\)\s{0,9}\{\s{0,9}\1\s{0,9}[|&]\s{0,9}\1\s{0,9}&/;
 /** Words before a command that the same shell runs, and whose success is that of the command. */
 const SAME_SHELL = /^(?:then|do|else|elif|if|while|until|command|builtin)$/;
 /** True for a command of the line itself that runs whatever became of the one before. */
@@ -1168,6 +1217,8 @@ const OUTPUT_OPTION = /^(?:-o|--output(?:-(?:file|dir|directory|document))?|--ou
 const LOOKS_ONLY = /^(?:diff|log|show|blame|status|ls-\w+|grep|cat-file|rev-\w+|shortlog|describe|for-each-ref|version|help)$/;
 /** Programs whose working folder lies in a container. */
 const CONTAINERS = /^(?:docker|podman|nerdctl|docker-compose|kubectl|oc)$/;
+/** Their options for a file or folder of this computer that they read. */
+const CONTAINER_FILE = /^(?:-f|--file|--filename|--env-file|--project-directory)$/;
 /** Places for installed programs and temporary files, which hold no data of the user. */
 const PUBLIC =
   /^(?:\/(?:usr|opt|lib\w*|bin|sbin|sys|nix|snap|Applications|System(?!\/Volumes)|Library|opt)(?:\/|$)|\/(?:tmp|private\/tmp|var\/tmp|var\/folders)(?:\/|$)|\/proc\/(?:cpuinfo|meminfo|version|loadavg|uptime)|\/etc\/(?:os-release|lsb-release|\w+-release|timezone|hosts|localtime|resolv\.conf|shells|debian_version|issue)$|\/$|[A-Za-z]:[\\/](?:Windows|Program Files|Program Files \(x86\))(?:[\\/]|$))/i;

@@ -212,6 +212,8 @@ of(
   { kind: 'code', grave: true, when: gitRule(/^clone$/, (call) => option(call, 'u', '--template')) },
   { kind: 'code', grave: true, when: gitRule(/^init$/, (call) => option(call, '', '--template')) },
   { kind: 'steers', why: 'versionControl', when: gitRule(/^config$/, writtenGitSetting) },
+  // The next push goes there.
+  { kind: 'steers', why: 'versionControl', when: gitRule(/^remote$/, (call) => call.operands.find(({ text }) => text === 'set-url')) },
   {
     kind: 'code',
     grave: true,
@@ -347,7 +349,10 @@ of('scp rsync', {
     return last && isRemote(last) ? last : false;
   },
 });
-of('nc ncat netcat socat telnet', { kind: 'sends', grave: true });
+/** `nc -z` opens a connection and sends nothing. */
+const asksOnly = (call: ProgramCall): boolean =>
+  /^(?:nc|ncat|netcat)$/.test(call.program) && option(call, 'z') !== undefined && !call.piped;
+of('nc ncat netcat socat telnet', { kind: 'sends', grave: true, when: (call) => !asksOnly(call) });
 of('sftp ftp lftp', { kind: 'sends', grave: true });
 of('aws gsutil rclone s3cmd azcopy mc', {
   kind: 'sends',
@@ -360,6 +365,7 @@ of('aws gsutil rclone s3cmd azcopy mc', {
 of('sendmail mail mailx mutt send-mailmessage', { kind: 'sends', grave: true });
 
 // --- Other programs that use the network; ssh runs its command elsewhere.
+const THIS_COMPUTER = /^(?:https?:\/\/)?(?:localhost|127\.0\.0\.1|\[?::1\]?)(?:[:/?]|$)/;
 /** True where every address is one of this computer. */
 const asksThisComputer = ({ args }: ProgramCall): boolean => {
   const addresses = args.filter(({ text }) => /^\w+:\/\/|^[\w.-]+\.\w+(?:[:/]|$)|^(?:localhost|\[::1\])(?:[:/]|$)/.test(text));
@@ -368,18 +374,19 @@ const asksThisComputer = ({ args }: ProgramCall): boolean => {
     args.every(
       ({ expands, text }) => !expands && !/^-\w*[KxL]|^--(?:config|proxy|location|next|preproxy|connect-to|resolve|socks)/.test(text),
     ) &&
-    addresses.every(({ text }) => /^(?:https?:\/\/)?(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/?]|$)/.test(text))
+    addresses.every(({ text }) => THIS_COMPUTER.test(text))
   );
 };
 of('curl wget', { kind: 'network', when: (call) => !asksThisComputer(call) });
 of(
-  `scp sftp rsync ftp nc ncat netcat telnet http https aria2c invoke-webrequest iwr invoke-restmethod irm start-bitstransfer bitsadmin certutil
+  `scp sftp rsync ftp telnet http https aria2c invoke-webrequest iwr invoke-restmethod irm start-bitstransfer bitsadmin certutil
   gh glab az aws gcloud kubectl helm terraform apt apt-get dnf yum pacman apk zypper brew choco winget scoop snap port rclone gsutil socat`.replace(
     /\s+/g,
     ' ',
   ),
   { kind: 'network' },
 );
+of('nc ncat netcat', { kind: 'network', when: (call) => !asksOnly(call) || !THIS_COMPUTER.test(call.operands[0]?.text ?? '') });
 of('ping ping6 dig nslookup host whois traceroute tracepath mtr yt-dlp youtube-dl svn hg xh wget2 speedtest', { kind: 'network' });
 of('deno', {
   kind: 'network',
@@ -518,7 +525,14 @@ of('npm pnpm yarn', {
   grave: true,
   when: (call) => sub(call, /^(?:config (?:set|delete)|login|adduser|logout|token)\b/) ?? false,
 });
-of('ssh-add ssh-copy-id', { kind: 'settings', grave: true });
+of('ssh-add ssh-copy-id', { kind: 'settings', grave: true, when: (call) => some(call, /^-[lL]$/) === undefined });
+of('npm pnpm yarn', { kind: 'steers', why: 'build', when: (call) => sub(call, /^pkg (?:set|delete|fix)\b/) ?? false });
+of('pip pip3', { kind: 'settings', grave: true, when: (call) => sub(call, /^config (?:set|unset|edit)\b/) ?? false });
+of('code code-insiders codium code-server cursor windsurf', {
+  kind: 'settings',
+  grave: true,
+  when: (call) => some(call, /^--(?:un)?install-extension(?:=|$)/) ?? false,
+});
 
 // --- Programs and the computer are stopped.
 of(
@@ -566,7 +580,7 @@ of(
       (call.operands.some(({ text }) => text === 'down')
         ? (option(call, 'v', '--volumes', '--rmi') ?? false)
         : sub(call, /^(?:container )?rm\b/)
-          ? (option(call, 'v') ?? false)
+          ? (option(call, 'vf', '--force', '--volumes') ?? false)
           : false),
   },
 );
@@ -590,7 +604,7 @@ of('gh glab curl http https xh', {
   kind: 'data',
   grave: true,
   when: (call) =>
-    call.args.some(({ text }) => /localhost|127\.0\.0\.1/.test(text))
+    call.args.some(({ text }) => THIS_COMPUTER.test(text))
       ? false
       : (call.args.find(({ text }, at) => /^(?:-X|--request=?|--method=?)?DELETE$/.test(text) || (text === 'DELETE' && at > 0)) ?? false),
 });
@@ -679,7 +693,16 @@ of('man', { kind: 'code', grave: true, when: (call) => option(call, 'PH', '--pag
 of('go', { kind: 'code', grave: true, when: (call) => some(call, /^--?(?:toolexec|vettool|exec)(?:=|$)/) ?? false });
 of('wget', { kind: 'code', grave: true, when: (call) => option(call, 'e', '--execute', '--use-askpass', '--config') ?? false });
 of('zip', { kind: 'code', grave: true, when: (call) => some(call, /^-[A-Za-z]*TT|^--unzip-/) ?? false });
-of('make gmake', { kind: 'code', grave: true, when: (call) => option(call, '', '--eval') ?? false });
+of('make gmake', {
+  kind: 'code',
+  grave: true,
+  when: (call) => option(call, '', '--eval') ?? some(call, /^SHELL=(?!(?:(?:\/usr)?\/bin\/)?(?:ba|z|da|k)?sh$)/) ?? false,
+});
+of('gdb lldb', {
+  kind: 'code',
+  grave: true,
+  when: (call) => some(call, /^\s{0,9}(?:[!|]|(?:shell|she|pipe|python|py|guile|make|script|platform shell)\b)/) ?? false,
+});
 of('osascript', { kind: 'code', grave: true });
 of('start-process saps', { kind: 'root', grave: true, when: (call) => some(call, /^runas$/i) ?? false });
 of('sudo doas su pkexec runas gsudo chroot nsenter', { kind: 'root', grave: true });
