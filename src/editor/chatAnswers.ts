@@ -137,7 +137,7 @@ function changeAnswers(deps: ChatAnswersDeps) {
       return null;
     },
     restoreFiles: async ({ sessionId, turnId }) => {
-      const restored = await deps.changes.restoreFiles(known(sessions, sessionId).id, turnId);
+      const restored = await deps.changes.restoreFiles({ sessionId: known(sessions, sessionId).id, turnId });
       return restored?.conversation === true;
     },
     showAsk: async ({ sessionId, askId }) => {

@@ -308,7 +308,8 @@ function changeCommands(deps: CommandDeps) {
     'parley.toggleReviewed': () => changes.toggleReviewed(),
     'parley.openChange': (row?: unknown) => changes.open(row),
     'parley.restoreFiles': async () => {
-      const restored = await changes.restoreFiles();
+      const chosen = await changes.choosePrompt();
+      const restored = chosen && (await changes.restoreFiles(chosen));
       if (restored?.conversation) await chat.edit(restored.sessionId, restored.turnId);
     },
     'parley.undoRestoreFiles': () => changes.undoRestore(),

@@ -44,7 +44,7 @@ test(
     await review.lenses(2);
     await review.decide('Undo', 0);
     const dialog = page.locator('.monaco-dialog-box');
-    await dialog.getByText('You have edited this change').waitFor();
+    await dialog.getByText('This change was edited since').waitFor();
     await window.pictures('review/edited-undo', ['dark', 'light', 'contrast']);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     assert.match(read('sum.txt'), /agent 211/);

@@ -2,15 +2,25 @@ import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
 import type { ChangeSet, RestoredFile, UnreviewedFile } from '../../live/review/changeSet.ts';
-import type { ChangeSets } from '../../live/review/changeSets.ts';
+import type { ChangeSets, OfSession } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { isSameFile } from '../../protocols/paths.ts';
 import type { Session, SessionId, TurnId } from '../../session/model.ts';
 import { commandTitle } from '../commandTitle.ts';
 import type { QuickInputs } from '../quickInputs.ts';
-import { ChangesTree, earlierPath, type FileRow, isRow, labelOf, promptLabel, type Row, type TurnRow } from './changesTree.ts';
+import {
+  ChangesTree,
+  earlierPath,
+  type FileRow,
+  isRow,
+  labelOf,
+  promptLabel,
+  type Row,
+  type SessionRow,
+  type TurnRow,
+} from './changesTree.ts';
 import { DELETED_AFTER, DELETED_BEFORE, noChangeHere, openTextDiff, REVIEW_SCHEME } from './documents.ts';
-import { covers, type FileHunks, takesTyped } from './fileHunks.ts';
+import { covers, type FileHunks, type SessionHunk, takesTyped } from './fileHunks.ts';
 import { effectWords, isLeft, leftWords, listed, reasonWords, restoredWords } from './restoreWords.ts';
 
 const VIEW = 'parley.changes';
@@ -20,9 +30,11 @@ const MOST_PREVIEWED = 100;
 const DISK_RESTS = 300;
 const LONGEST_UNREST = 1500;
 
-export interface Restored {
+export interface Prompt {
   readonly sessionId: SessionId;
   readonly turnId: TurnId;
+}
+export interface Restored extends Prompt {
   /** True when the conversation goes back too. */
   readonly conversation: boolean;
 }
@@ -86,12 +98,14 @@ export class ChangesReview implements Disposable {
     if (deleted !== undefined) return this.settleFile(how, vscode.Uri.file(deleted));
     const reviewed = await this.#hunks.find(wanted);
     const at = typeof place === 'number' ? place : (quickDiffLine(place, index) ?? editor?.selection.active.line);
-    const hunk = at === undefined ? undefined : reviewed?.hunks.find((one) => covers(one, at));
+    // A lens names the session of its change.
+    const isOf = ({ of }: SessionHunk) => typeof index !== 'string' || of.id === index;
+    const hunk = at === undefined ? undefined : reviewed?.hunks.find((one) => covers(one, at) && isOf(one));
     if (!reviewed || !hunk) return noChangeHere();
     const withTyped = how === 'undo' && takesTyped(hunk);
-    if (withTyped && !(await this.#confirmTyped())) return;
+    if (withTyped && !(await this.#confirmTyped(await this.#hunks.writers(reviewed.file, hunk)))) return;
     await this.#sets.lookAll();
-    await reviewed.set.settle(reviewed.file, how, [hunk], withTyped);
+    await hunk.of.set.settle(reviewed.file, how, [hunk], withTyped);
     if (place === undefined) await this.#hunks.goOn();
   }
 
@@ -102,23 +116,25 @@ export class ChangesReview implements Disposable {
     const shown = [row instanceof vscode.Uri ? row : undefined, vscode.window.activeTextEditor?.document.uri];
     const files = shown.flatMap((uri) => (uri ? [this.#hunks.deletedIn(uri) ?? uri.fsPath] : []));
     const file = files.find((one) => this.#sets.reviewing(one) !== undefined);
-    const set = file === undefined ? undefined : this.#sets.reviewing(file);
-    if (!set || file === undefined) return;
+    if (file === undefined) return;
     await this.#sets.lookAll();
-    await set.settle(file, how);
+    await eachOf(this.#sets.changing(file), ({ set }) => set.settle(file, how));
   }
 
-  async settleAll(how: 'keep' | 'undo'): Promise<void> {
-    const set = this.#sets.of(this.#host.active);
-    if (!set) return;
+  /** Keeps or undoes all that the list shows. */
+  settleAll(how: 'keep' | 'undo'): Promise<void> {
+    return this.#settleSessions(how, this.#sets.all);
+  }
+
+  async #settleSessions(how: 'keep' | 'undo', sessions: readonly OfSession[]): Promise<void> {
     if (how === 'undo') {
       const undo = vscode.l10n.t('Undo all');
       const text = vscode.l10n.t('Undo all changes in these files? What you wrote in them stays.');
-      const detail = listed(set.files.map(({ name }) => name));
+      const detail = listed([...new Set(sessions.flatMap(({ set }) => set.files.map(({ name }) => name)))]);
       if ((await vscode.window.showWarningMessage(text, { modal: true, detail }, undo)) !== undo) return;
     }
     await this.#sets.lookAll();
-    await set.settleAll(how);
+    await eachOf(sessions, ({ set }) => set.settleAll(how));
   }
 
   /**
@@ -132,7 +148,7 @@ export class ChangesReview implements Disposable {
   async #go(way: 1 | -1): Promise<void> {
     const { current, inDiff } = inFront();
     if (await this.#hunks.go(way)) return;
-    const { files = [] } = this.#sets.reviewing(current) ?? this.#sets.of(this.#host.active) ?? {};
+    const { files } = this.#sets;
     const at = files.findIndex((file) => isSameFile(file.path, current));
     const next = files.at(at < 0 && way === -1 ? -1 : (at + way) % files.length);
     if (!next) return;
@@ -148,7 +164,7 @@ export class ChangesReview implements Disposable {
   /** Opens a file of the list beside its text before the changes. */
   async open(row: unknown): Promise<void> {
     if (!isRow(row) || row.kind !== 'file') return;
-    const sides = await this.#sides(row.file);
+    const sides = await this.#sides(row.file, row.sessionId);
     const file = vscode.Uri.file(row.file.path);
     if (!sides) return void (await vscode.commands.executeCommand('vscode.open', file));
     const title = `${labelOf(row.file)} (${vscode.l10n.t('to review')})`;
@@ -164,22 +180,19 @@ export class ChangesReview implements Disposable {
 
   /** Opens all changes under review in one editor. */
   async openAll(): Promise<void> {
-    const files = this.#sets.of(this.#host.active)?.files ?? [];
+    const { files } = this.#sets;
     const opened = await Promise.all(files.map(async (file) => [file, await this.#sides(file)] as const));
     const resources = opened.flatMap(([file, sides]) => (sides ? [[vscode.Uri.file(file.path), ...sides]] : []));
     if (resources.length > 0) await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Changes'), resources);
   }
 
   /**
-   * Restores the files to before a prompt, after showing the effect. Without a turn the user chooses one. `conversation`: whether the user wants it
-   * to go back too. Undefined when nothing was done.
+   * Restores the files to before a prompt, after showing the effect. `conversation`: whether the user wants it to go back too. Undefined when nothing was
+   * done.
    */
-  async restoreFiles(id = this.#host.active, turnId?: TurnId): Promise<Restored | undefined> {
-    const set = this.#sets.of(id);
-    const session = id === undefined ? undefined : this.#host.get(id)?.store.now;
-    if (!set || !session) return undefined;
-    const chosen = turnId ?? (await this.#choosePrompt(set, session));
-    return chosen === undefined ? undefined : this.#restoreTo(session, chosen);
+  async restoreFiles({ sessionId, turnId }: Prompt): Promise<Restored | undefined> {
+    const session = this.#host.get(sessionId)?.store.now;
+    return session && this.#restoreTo(session, turnId);
   }
 
   async undoRestore(id = this.#host.active): Promise<void> {
@@ -194,21 +207,27 @@ export class ChangesReview implements Disposable {
     const toggled = this.#view.selection;
     await toggle();
     const focused = [...toggled, ...selected].find((row) => toggled.includes(row) !== selected.includes(row));
-    if (focused?.kind === 'file') await this.#sets.of(this.#host.active)?.mark(focused.file.path, focused.file.reviewed !== true);
+    if (focused?.kind === 'file') await this.#sets.of(focused.sessionId)?.mark(focused.file.path, focused.file.reviewed !== true);
   }
 
-  async #confirmTyped(): Promise<boolean> {
+  /** `writers`: who has edited the change. */
+  async #confirmTyped(writers: readonly string[]): Promise<boolean> {
     const undo = vscode.l10n.t('Undo');
-    const text = vscode.l10n.t('You have edited this change. Undo it together with your edits?');
-    return (await vscode.window.showWarningMessage(text, { modal: true }, undo)) === undo;
+    const text = vscode.l10n.t('This change was edited since. Undo it together with these edits?');
+    return (await vscode.window.showWarningMessage(text, { modal: true, detail: writers.join('\n') }, undo)) === undo;
   }
 
-  #choosePrompt(set: ChangeSet, session: Session): Promise<TurnId | undefined> {
+  /** The prompt of the active session that the user chooses, of those that can be gone back to. */
+  async choosePrompt(): Promise<Prompt | undefined> {
+    const { active: id } = this.#host;
+    const set = this.#sets.of(id);
+    const session = id === undefined ? undefined : this.#host.get(id)?.store.now;
+    if (!set || !session) return undefined;
     const turns = session.turns.filter((turn) => set.checkpoints.includes(turn.id)).toReversed();
     const choices = turns.map((turn) => ({
       label: promptLabel(session, turn.id),
       description: new Date(turn.startedAt).toLocaleString(vscode.env.language),
-      value: turn.id,
+      value: { sessionId: session.id, turnId: turn.id },
     }));
     const title = commandTitle('restoreFiles');
     return this.#inputs.pick(choices, { title, placeholder: title });
@@ -281,9 +300,10 @@ export class ChangesReview implements Disposable {
     await this.undoRestore(id).catch((error: unknown) => vscode.window.showErrorMessage(messageOf(error)));
   }
 
-  async #settleRow(how: 'keep' | 'undo', row: FileRow | TurnRow): Promise<void> {
-    const set = this.#sets.of(this.#host.active);
+  async #settleRow(how: 'keep' | 'undo', row: FileRow | TurnRow | SessionRow): Promise<void> {
+    const set = this.#sets.of(row.sessionId);
     if (!set) return;
+    if (row.kind === 'session') return this.#settleSessions(how, [{ id: row.sessionId, set }]);
     await this.#sets.lookAll();
     if (row.kind === 'turn') await set.settleTurn(row.turnId, how);
     else if (row.turnId === undefined) await set.settle(row.file.path, how);
@@ -291,32 +311,35 @@ export class ChangesReview implements Disposable {
   }
 
   /** The file before the changes and now, of a link where it leads; undefined when it is not text. */
-  async #sides(unreviewed: UnreviewedFile): Promise<readonly [vscode.Uri, vscode.Uri] | undefined> {
+  async #sides(unreviewed: UnreviewedFile, sessionId?: SessionId): Promise<readonly [vscode.Uri, vscode.Uri] | undefined> {
     const { path: file, kind, links } = unreviewed;
-    const base = links?.before ?? (await this.#sets.reviewing(file)?.baseText(file));
+    const all = this.#sets.changing(file);
+    const of = all.find(({ id }) => id === sessionId) ?? all[0];
+    const base = links?.before ?? (await of?.set.baseText(file));
     if (base === undefined) return undefined;
     const earlier = earlierPath(unreviewed);
     const isLink = links?.before !== undefined;
     const key = kind === 'deleted' ? DELETED_BEFORE : 'before';
-    const left = isLink ? this.#hunks.showText('link', earlier, base ?? '') : this.#hunks.showBase(key, file, base ?? '', earlier);
+    const left = isLink
+      ? this.#hunks.showText('link', earlier, base ?? '')
+      : this.#hunks.showBase(key, file, base ?? '', all.length > 1 && kind !== 'deleted' ? of?.id : undefined, earlier);
     if (kind === 'deleted') return [left, this.#hunks.showDeleted(DELETED_AFTER, file)];
     // The editor would open what a link leads to.
     return [left, links?.after === undefined ? vscode.Uri.file(file) : this.#hunks.showText('link/after', file, links.after)];
   }
 
   async #mark(items: readonly (readonly [Row, vscode.TreeItemCheckboxState])[]): Promise<void> {
-    const set = this.#sets.of(this.#host.active);
     for (const [row, state] of items) {
-      if (row.kind === 'file') await set?.mark(row.file.path, state === vscode.TreeItemCheckboxState.Checked);
+      if (row.kind === 'file') await this.#sets.of(row.sessionId)?.mark(row.file.path, state === vscode.TreeItemCheckboxState.Checked);
     }
   }
 
   #update(): void {
-    const { active } = this.#host;
-    const set = this.#sets.of(active);
-    const count = set?.files.length ?? 0;
+    const set = this.#sets.of(this.#host.active);
+    const count = this.#sets.files.length;
     const message = this.#warning(set);
-    this.#tree.show(set, active === undefined ? undefined : this.#host.get(active)?.store.now, message !== '');
+    const shown = this.#sets.all.map(({ id, set }) => ({ id, set, name: this.#sets.nameOf(id), session: this.#host.get(id)?.store.now }));
+    this.#tree.show(shown, this.#host.active, message !== '');
     const kept = vscode.l10n.t('{0} MB kept', Math.ceil(this.#sets.diskUse / 1024 / 1024));
     this.#view.badge = count === 0 ? undefined : { value: count, tooltip: `${vscode.l10n.t('to review')} (${kept})` };
     this.#view.message = message;
@@ -360,6 +383,13 @@ function watchDisk(sets: ChangeSets): Disposable {
 
 function partlyWatched(): string {
   return vscode.l10n.t('This folder is large: not all of its files are watched.');
+}
+
+/** One session after the other. One that fails is tried again after the others: what another one wrote into the same lines may be gone by then. */
+async function eachOf(all: readonly OfSession[], work: (one: OfSession) => Promise<void>): Promise<void> {
+  const failed: OfSession[] = [];
+  for (const one of all) await work(one).catch(() => failed.push(one));
+  for (const one of failed) await work(one);
 }
 
 /** The file of the active tab, and whether the tab is a diff against its earlier text, or several in one editor. */

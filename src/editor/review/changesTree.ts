@@ -1,55 +1,88 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { ChangeSet, UnreviewedFile } from '../../live/review/changeSet.ts';
+import { isSameFile } from '../../protocols/paths.ts';
 import { linkWords, permissionWords } from '../../session/fileWords.ts';
-import type { Session, TurnFile, TurnId } from '../../session/model.ts';
+import type { Session, SessionId, TurnFile, TurnId } from '../../session/model.ts';
 import { rowName, titleOf } from '../../session/select.ts';
+import { shortened } from '../../session/visible.ts';
+
+/** UTF-16 units of a session's name beside a file. */
+const LONGEST_NAME = 30;
 
 export interface FileRow {
   readonly kind: 'file';
+  readonly sessionId: SessionId;
   readonly file: UnreviewedFile;
   /** The effect of a prompt on the file, with lines, where known. */
   readonly change?: TurnFile;
   /** The prompt that the row is listed under. */
   readonly turnId?: TurnId;
+  /** The sessions that have changed the file, by name, where there are several. */
+  readonly sessions?: readonly string[];
 }
 export interface TurnRow {
   readonly kind: 'turn';
+  readonly sessionId: SessionId;
   readonly turnId: TurnId;
   readonly label: string;
   readonly rows: readonly FileRow[];
+}
+/** A session besides the active one. */
+export interface SessionRow {
+  readonly kind: 'session';
+  readonly sessionId: SessionId;
+  readonly name: string;
+  readonly files: number;
+  readonly rows: readonly (TurnRow | FileRow)[];
 }
 /** Tells that there is nothing to review. A list without rows would lose the keyboard when the first ones come. */
 interface EmptyRow {
   readonly kind: 'empty';
 }
-export type Row = FileRow | TurnRow | EmptyRow;
+export type Row = FileRow | TurnRow | SessionRow | EmptyRow;
 
-/** Changed files that wait for review: by prompt, latest first, where more than one has changed files. */
+/** A session with its changes. */
+interface ShownSession {
+  readonly id: SessionId;
+  readonly name: string;
+  readonly set: ChangeSet;
+  readonly session: Session | undefined;
+}
+
+/**
+ * Changed files that wait for review: by prompt, latest first, where more than one has changed files; those of other sessions than the active one below,
+ * by session.
+ */
 export class ChangesTree implements vscode.TreeDataProvider<Row> {
   #rows: readonly Row[] = [];
   readonly #changes = new vscode.EventEmitter<undefined>();
   readonly onDidChangeTreeData = this.#changes.event;
 
   /** `hasMessage`: a message above the list explains why it is empty. */
-  show(set: ChangeSet | undefined, session: Session | undefined, hasMessage: boolean): void {
-    const rows = set ? rowsOf(set, session) : [];
+  show(sessions: readonly ShownSession[], active: SessionId | undefined, hasMessage: boolean): void {
+    const rows = sessions.flatMap((one): readonly Row[] => {
+      const own = rowsOf(one, sessions);
+      if (one.id === active || own.length === 0) return own;
+      return [{ kind: 'session', sessionId: one.id, name: one.name, files: one.set.files.length, rows: own }];
+    });
     this.#rows = rows.length > 0 || hasMessage ? rows : [{ kind: 'empty' }];
     this.#changes.fire(undefined);
   }
 
   getChildren(row?: Row): Row[] {
-    return row ? (row.kind === 'turn' ? [...row.rows] : []) : [...this.#rows];
+    return row ? ('rows' in row ? [...row.rows] : []) : [...this.#rows];
   }
 
   getTreeItem(row: Row): vscode.TreeItem {
     if (row.kind === 'empty') return new vscode.TreeItem(vscode.l10n.t('No changes.'));
-    return row.kind === 'turn' ? turnItem(row) : fileItem(row);
+    return row.kind === 'session' ? sessionItem(row) : row.kind === 'turn' ? turnItem(row) : fileItem(row);
   }
 }
 
-export function isRow(value: unknown): value is FileRow | TurnRow {
-  return typeof value === 'object' && value !== null && 'kind' in value && (value.kind === 'file' || value.kind === 'turn');
+export function isRow(value: unknown): value is FileRow | TurnRow | SessionRow {
+  const kinds: readonly unknown[] = ['file', 'turn', 'session'];
+  return typeof value === 'object' && value !== null && 'kind' in value && kinds.includes(value.kind);
 }
 
 export function promptLabel(session: Session, turnId: TurnId): string {
@@ -57,21 +90,29 @@ export function promptLabel(session: Session, turnId: TurnId): string {
   return (turn && titleOf({ ...session, title: '', turns: [turn] })) || '…';
 }
 
-function rowsOf(set: ChangeSet, session: Session | undefined): readonly Row[] {
+function rowsOf({ id: sessionId, set, session }: ShownSession, all: readonly ShownSession[]): readonly (TurnRow | FileRow)[] {
+  // The others first: a narrow list cuts the end.
+  const sorted = [...all.filter(({ id }) => id !== sessionId), ...all.filter(({ id }) => id === sessionId)];
+  const rowOf = (file: UnreviewedFile): FileRow => {
+    const sessions = sorted.filter((one) => one.set.files.some((other) => isSameFile(other.path, file.path)));
+    return { kind: 'file', sessionId, file, ...(sessions.length > 1 ? { sessions: sessions.map(({ name }) => name) } : {}) };
+  };
   const files = new Map(set.files.map((file) => [file.path, file]));
   const turns = set.checkpoints.toReversed().flatMap((turnId): readonly TurnRow[] => {
     const rows = (set.turnFiles(turnId)?.files ?? []).flatMap((one): readonly FileRow[] => {
       const file = one.review === 'open' || one.review === 'unkept' ? files.get(set.placeNow(turnId, one.path)) : undefined;
-      return file ? [{ kind: 'file', file: { ...file, kind: one.change }, change: one, turnId }] : [];
+      return file ? [{ ...rowOf({ ...file, kind: one.change }), change: one, turnId }] : [];
     });
-    return rows.length === 0 ? [] : [{ kind: 'turn', turnId, label: session ? promptLabel(session, turnId) : turnId, rows }];
+    return rows.length === 0 ? [] : [{ kind: 'turn', sessionId, turnId, label: session ? promptLabel(session, turnId) : turnId, rows }];
   });
   // A prompt removed by going back in the conversation has no text any more.
   const isThere = ({ turnId }: TurnRow) => session?.turns.some((turn) => turn.id === turnId) === true;
   if (turns.length > 1)
-    return turns.map((turn) => withOwnCounts(turn, turns)).flatMap((row): readonly Row[] => (isThere(row) ? [row] : row.rows));
+    return turns
+      .map((turn) => withOwnCounts(turn, turns))
+      .flatMap((row): readonly (TurnRow | FileRow)[] => (isThere(row) ? [row] : row.rows));
   const known = turns[0]?.rows ?? [];
-  return set.files.map((file) => ({ kind: 'file', file, ...changeIn(known, file) }));
+  return set.files.map((file) => ({ ...rowOf(file), ...changeIn(known, file) }));
 }
 
 /** Drops the counts of a file's remaining changes where several prompts changed it. */
@@ -86,9 +127,18 @@ function changeIn(rows: readonly FileRow[], { path: file }: UnreviewedFile): Pic
   return change ? { change } : {};
 }
 
-function turnItem({ turnId, label, rows }: TurnRow): vscode.TreeItem {
+function sessionItem({ sessionId, name, files }: SessionRow): vscode.TreeItem {
+  const item = new vscode.TreeItem(name, vscode.TreeItemCollapsibleState.Expanded);
+  item.id = sessionId;
+  item.description = `${files}`;
+  item.contextValue = 'changedSession';
+  item.iconPath = new vscode.ThemeIcon('comment-discussion');
+  return item;
+}
+
+function turnItem({ sessionId, turnId, label, rows }: TurnRow): vscode.TreeItem {
   const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Expanded);
-  item.id = turnId;
+  item.id = `${sessionId} ${turnId}`;
   item.description = `${rows.length}`;
   item.contextValue = 'changedTurn';
   item.iconPath = new vscode.ThemeIcon('comment');
@@ -104,7 +154,8 @@ export function earlierPath({ path: file, name, from }: UnreviewedFile): string 
   return from === undefined ? file : path.resolve(file, path.relative(name, from));
 }
 
-function fileItem({ file, change, turnId }: FileRow): vscode.TreeItem {
+function fileItem(row: FileRow): vscode.TreeItem {
+  const { file, change, sessionId, turnId, sessions = [] } = row;
   const kinds = {
     created: vscode.l10n.t('new'),
     deleted: vscode.l10n.t('deleted'),
@@ -112,7 +163,7 @@ function fileItem({ file, change, turnId }: FileRow): vscode.TreeItem {
   };
   const item = new vscode.TreeItem(vscode.Uri.file(file.path));
   if (file.from !== undefined) item.label = labelOf(file);
-  item.id = `${turnId ?? ''} ${file.path}`;
+  item.id = `${sessionId} ${turnId ?? ''} ${file.path}`;
   const counts = file.left ?? change;
   const folder = path.posix.dirname(file.name);
   const inLabel = folder === '.' || (file.from !== undefined && path.posix.dirname(file.from) !== folder);
@@ -129,6 +180,7 @@ function fileItem({ file, change, turnId }: FileRow): vscode.TreeItem {
     kinds[file.kind],
     file.unkept ? vscode.l10n.t('cannot be undone') : '',
     why,
+    sessions.length === 0 ? '' : vscode.l10n.t('By {0}', sessions.map((name) => shortened(name, LONGEST_NAME)).join(', ')),
   ].filter(Boolean);
   item.description = facts.join(' · ');
   item.contextValue = file.unkept ? 'unkeptFile' : 'changedFile';
@@ -137,6 +189,6 @@ function fileItem({ file, change, turnId }: FileRow): vscode.TreeItem {
     state: file.reviewed ? vscode.TreeItemCheckboxState.Checked : vscode.TreeItemCheckboxState.Unchecked,
     tooltip: vscode.l10n.t('Done'),
   };
-  item.command = { title: '', command: 'parley.openChange', arguments: [{ kind: 'file', file, turnId }] };
+  item.command = { title: '', command: 'parley.openChange', arguments: [row] };
   return item;
 }

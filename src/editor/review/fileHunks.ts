@@ -1,15 +1,16 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
-import type { ChangeSet, UnreviewedFile, UnsavedBeside } from '../../live/review/changeSet.ts';
-import type { ChangeSets } from '../../live/review/changeSets.ts';
+import type { UnreviewedFile, UnsavedBeside } from '../../live/review/changeSet.ts';
+import type { ChangeSets, OfSession } from '../../live/review/changeSets.ts';
 import { isSameFile } from '../../protocols/paths.ts';
 import { plain } from '../../session/lineEnds.ts';
+import type { SessionId } from '../../session/model.ts';
 import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
 import { isSavedForAgent, onSavesTyped, presentText } from '../files.ts';
 import { onSettings, quickDiffOn } from '../settings.ts';
 import { DELETED_AFTER, isSideOfDeletion, REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
-import { besideLenses, lensCommand, MERGE_UNSAVED, mergeUnsaved } from './hunkLenses.ts';
+import { besideLenses, bySession, lensCommand, MERGE_UNSAVED, mergeUnsaved } from './hunkLenses.ts';
 import { changeWords, LensChanges } from './lenses.ts';
 import { diffsOf, goInDiffs, reveal } from './severalDiffs.ts';
 
@@ -22,14 +23,22 @@ const MOST_DRAWN = 40;
 /** In a file with more, lenses this many lines around the screen are drawn at once, and the others as they come into sight. */
 const LINES_AROUND = 100;
 
+/** What a text of ours shows of a file: it without what is to be reviewed of that session, or of the first one; or it as it is. */
+type Followed = { readonly id: SessionId | undefined } | 'now';
+
 /** Command id that only CodeLenses run. */
 const SHOW_REMOVED = 'parley.showRemoved';
 
+/** A change of a session's agent. */
+export interface SessionHunk extends PlacedHunk {
+  readonly of: OfSession;
+}
 export interface Reviewed {
-  readonly set: ChangeSet;
   readonly file: string;
-  readonly segments: Segments;
-  readonly hunks: readonly PlacedHunk[];
+  /** By session. */
+  readonly segments: readonly Segments[];
+  /** Of all sessions, from the top of the file; in the same place those of the active one first. */
+  readonly hunks: readonly SessionHunk[];
   /** Changes of the file on disk that the text on the screen does not have. */
   readonly beside?: UnsavedBeside | undefined;
 }
@@ -43,7 +52,7 @@ export class FileHunks implements Disposable {
   readonly #lenses = new LensChanges();
   readonly #marks = { added: linesMark('added'), modified: linesMark('modified'), deleted: deletedMark() };
   /** Texts of ours that follow the decisions about a file, by their addresses. */
-  readonly #bases = new Map<string, { readonly file: string; readonly put: (text: string) => vscode.Uri; readonly isNow: boolean }>();
+  readonly #bases = new Map<string, { readonly file: string; readonly put: (text: string) => vscode.Uri; readonly of: Followed }>();
   /** By address; includes documents that only have lenses. */
   readonly #shown = new Map<string, Reviewed>();
   #resting: NodeJS.Timeout | undefined;
@@ -73,7 +82,9 @@ export class FileHunks implements Disposable {
       ),
     );
     this.#life.own(
-      vscode.commands.registerCommand(SHOW_REMOVED, (uri: unknown, line: unknown) => this.#showRemoved(uri, line).catch(showError)),
+      vscode.commands.registerCommand(SHOW_REMOVED, (uri: unknown, line: unknown, id: unknown) =>
+        this.#showRemoved(uri, line, id).catch(showError),
+      ),
     );
     this.#life.own(vscode.commands.registerCommand(MERGE_UNSAVED, (uri: unknown) => this.#merge(uri).catch(showError)));
     this.#life.own(vscode.window.onDidChangeVisibleTextEditors(() => this.update()));
@@ -89,14 +100,16 @@ export class FileHunks implements Disposable {
     this.#life.dispose();
   }
 
-  /** Shows the file's text without what is to be reviewed, at that path; it follows the decisions. `key` keeps texts of one path apart. */
-  showBase(key: string, file: string, text: string, at = file): vscode.Uri {
-    return this.#follow(key, file, text, at, false);
+  /**
+   * Shows the file's text without what is to be reviewed of the session, at that path; it follows the decisions. `key` keeps texts of one path apart.
+   */
+  showBase(key: string, file: string, text: string, id: SessionId | undefined, at = file): vscode.Uri {
+    return this.#follow(id === undefined ? key : `${id}/${key}`, file, text, at, { id });
   }
 
   /** Shows a file that was deleted as it is now: empty, until the deletion is undone. */
   showDeleted(key: string, file: string): vscode.Uri {
-    return this.#follow(key, file, '', file, true);
+    return this.#follow(key, file, '', file, 'now');
   }
 
   /** Shows a text that no decision changes. */
@@ -106,14 +119,14 @@ export class FileHunks implements Disposable {
 
   /** Shows at its address what an earlier window has shown there of that file. */
   async showAgain({ query: key, fsPath: at }: vscode.Uri, file: string): Promise<void> {
-    const isNow = key === DELETED_AFTER;
-    this.#follow(key, file, (await this.#followed(file, isNow)) ?? '', at, isNow);
+    const of = key === DELETED_AFTER ? 'now' : { id: /^([^/]+)\/before$/.exec(key)?.[1] };
+    this.#follow(key, file, (await this.#followed(file, of)) ?? '', at, of);
   }
 
-  #follow(key: string, file: string, text: string, at: string, isNow: boolean): vscode.Uri {
+  #follow(key: string, file: string, text: string, at: string, of: Followed): vscode.Uri {
     const put = (now: string) => this.#documents.put(key, at, now);
     const uri = put(text);
-    this.#bases.set(uri.toString(), { file, put, isNow });
+    this.#bases.set(uri.toString(), { file, put, of });
     return uri;
   }
 
@@ -183,7 +196,7 @@ export class FileHunks implements Disposable {
     this.#lenses.textChanged(document.uri.toString());
     // An arrow of the editor's own diff reverts a hunk like Undo does, and leaves the file unsaved.
     const byHand = document.isDirty && !isSavedForAgent(document.uri.fsPath);
-    if (byHand && isWithoutOneHunk(reviewed.segments, plain(document.getText()))) void document.save();
+    if (byHand && reviewed.segments.some((one) => isWithoutOneHunk(one, plain(document.getText())))) void document.save();
     if (!document.isDirty) this.#latest ??= performance.now() + LONGEST_WAIT;
     this.#updateLater(document.uri.fsPath);
   }
@@ -232,22 +245,35 @@ export class FileHunks implements Disposable {
     for (const { uri } of vscode.workspace.textDocuments) {
       const shown = this.#bases.get(uri.toString());
       if (!shown) continue;
-      const text = await this.#followed(shown.file, shown.isNow);
+      const text = await this.#followed(shown.file, shown.of);
       if (text !== undefined) shown.put(text ?? '');
     }
   }
 
-  /** The file without what is to be reviewed, or as it is now. */
-  async #followed(file: string, isNow: boolean): Promise<string | null | undefined> {
-    const set = isNow ? undefined : this.#sets.reviewing(file);
-    return set ? set.baseText(file) : presentText(file);
+  async #followed(file: string, of: Followed): Promise<string | null | undefined> {
+    const all = of === 'now' ? [] : this.#sets.changing(file);
+    const found = of !== 'now' && of.id !== undefined ? all.find(({ id }) => id === of.id) : all[0];
+    return found ? found.set.baseText(file) : presentText(file);
   }
 
   async #reviewedIn({ uri }: Pick<vscode.TextDocument, 'uri'>): Promise<Reviewed | undefined> {
     const file = uri.fsPath;
-    const set = uri.scheme === 'file' ? this.#sets.reviewing(file) : undefined;
-    const segments = await set?.segments(file);
-    return set && segments ? { set, file, segments, hunks: hunksOfSegments(segments), beside: await set.unsavedBeside(file) } : undefined;
+    const all = uri.scheme === 'file' ? this.#sets.changing(file) : [];
+    const found = await Promise.all(
+      all.map(async (of) => {
+        const segments = await of.set.segments(file);
+        return segments ? [{ of, segments, beside: await of.set.unsavedBeside(file) }] : [];
+      }),
+    );
+    const known = found.flat();
+    if (known.length === 0) return undefined;
+    const hunks = known.flatMap(({ of, segments }) => hunksOfSegments(segments).map((one): SessionHunk => ({ ...one, of })));
+    return {
+      file,
+      segments: known.map(({ segments }) => segments),
+      hunks: hunks.sort((a, b) => a.afterLine - b.afterLine),
+      beside: known.find(({ beside }) => beside)?.beside,
+    };
   }
 
   /** The save waits for a look at what it replaces. */
@@ -267,7 +293,9 @@ export class FileHunks implements Disposable {
   #decorate(editor: vscode.TextEditor): void {
     const { uri } = editor.document;
     // A diff marks its lines itself.
-    const hunks = isPlainTab(uri) ? (this.of(uri)?.hunks ?? []) : [];
+    const all = isPlainTab(uri) ? (this.of(uri)?.hunks ?? []) : [];
+    // Lines that two sessions have changed are marked once.
+    const hunks = all.filter(({ afterLine }, at) => afterLine !== all[at - 1]?.afterLine);
     for (const kind of ['added', 'modified', 'deleted'] as const) {
       const chosen = hunks.filter((one) => kindOf(one) === kind);
       editor.setDecorations(
@@ -305,26 +333,26 @@ export class FileHunks implements Disposable {
   }
 
   /** Shows the previous text of the hunk at that line, in place. The editor's quick diff shows it with Keep and Undo. */
-  async #showRemoved(uri: unknown, line: unknown): Promise<void> {
+  async #showRemoved(uri: unknown, line: unknown, id: unknown): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (!(uri instanceof vscode.Uri) || typeof line !== 'number' || editor?.document.uri.toString() !== uri.toString()) return;
     const at = new vscode.Position(Math.min(line, editor.document.lineCount - 1), 0);
     editor.selection = new vscode.Selection(at, at);
     if (this.#quickDiff) return void (await vscode.commands.executeCommand('editor.action.dirtydiff.next'));
     const reviewed = await this.find(uri);
-    const hunk = reviewed?.hunks.find((one) => covers(one, line));
-    const base = await reviewed?.set.baseText(reviewed.file);
+    const hunk = reviewed?.hunks.find((one) => covers(one, line) && one.of.id === id);
+    const base = await hunk?.of.set.baseText(uri.fsPath);
     if (!reviewed || !hunk || typeof base !== 'string') return;
     const from = hunk.beforeLine;
     const removed = new vscode.Range(from, 0, from + hunk.hunk.before.length - 1, hunk.hunk.before.at(-1)?.length ?? 0);
-    const place = new vscode.Location(this.showBase('before', reviewed.file, base), removed);
+    const place = new vscode.Location(this.showBase('before', reviewed.file, base, hunk.of.id), removed);
     await vscode.commands.executeCommand('editor.action.peekLocations', uri, at, [place], 'peek');
   }
 
   async #baseOf({ scheme, fsPath: file }: vscode.Uri): Promise<vscode.Uri | undefined> {
     const set = scheme === 'file' ? this.#sets.reviewing(file) : undefined;
     const base = await set?.baseText(file);
-    return typeof base === 'string' ? this.showBase('quickDiff', file, base) : undefined;
+    return typeof base === 'string' ? this.showBase('quickDiff', file, base, undefined) : undefined;
   }
 
   async #lensesOf(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
@@ -334,25 +362,37 @@ export class FileHunks implements Disposable {
     const reviewed = await this.find(uri);
     if (!reviewed) return this.#wholeLenses(document);
     const { hunks } = reviewed;
-    const isOfMode = hunks.length === 0 && reviewed.set.files.some((one) => one.permissions && isSameFile(one.path, reviewed.file));
+    const isOfMode = hunks.length === 0 && this.#sets.files.some((one) => one.permissions && isSameFile(one.path, reviewed.file));
     if (isOfMode) return [...this.#wholeLenses(document), ...besideLenses(document, reviewed.beside)];
     const isDrawn = hunks.length > MOST_DRAWN ? aroundScreen(document) : () => true;
     const isPlain = isPlainTab(uri);
+    const writers = await Promise.all(hunks.map((one) => this.writers(reviewed.file, one)));
+    const isNamed = hunks.some(({ of }) => !this.#sets.isActive(of.id));
     const decisions = hunks.flatMap((one, at) => {
       const range = rangeOf(one, document);
       const isNow = isDrawn(range);
       const lens = (title: string, name: string) => {
-        const command = lensCommand(title, name, [uri, one.afterLine]);
+        const command = lensCommand(title, name, [uri, one.afterLine, one.of.id]);
         return isNow ? new vscode.CodeLens(range, command) : new LaterLens(range, command);
       };
       const gone = one.hunk.before.length;
       // A diff shows the removed lines itself.
       const peek = gone > 0 && isPlain ? [lens(vscode.l10n.t('Show removed ({0})', gone), SHOW_REMOVED)] : [];
-      const edited = one.hunk.written ? [lens(vscode.l10n.t('edited by you'), '')] : [];
+      const edited = (writers[at] ?? []).map((words) => lens(words, ''));
+      const whose = isNamed ? [lens(bySession(this.#sets.nameOf(one.of.id)), '')] : [];
       const place = hunks.length > 1 ? [lens(`${at + 1}/${hunks.length}`, '')] : [];
-      return [lens(vscode.l10n.t('Keep'), 'parley.keepHunk'), lens(vscode.l10n.t('Undo'), 'parley.undoHunk'), ...peek, ...edited, ...place];
+      const decide = [lens(vscode.l10n.t('Keep'), 'parley.keepHunk'), lens(vscode.l10n.t('Undo'), 'parley.undoHunk')];
+      return [...whose, ...decide, ...peek, ...edited, ...place];
     });
     return [...decisions, ...besideLenses(document, reviewed.beside)];
+  }
+
+  /** Who has written into a change since: other sessions, and the user. */
+  async writers(file: string, { of, ...hunk }: SessionHunk): Promise<readonly string[]> {
+    if (!hunk.hunk.written) return [];
+    const others = await this.#sets.writers(file, hunk, of.id);
+    const users = others.some(({ isAll }) => isAll) ? [] : [vscode.l10n.t('edited by you')];
+    return [...others.map(({ id }) => bySession(this.#sets.nameOf(id))), ...users];
   }
 
   /** Files that have no hunks are decided about as a whole: what is no text for us, or of which only the permissions have changed. */

@@ -4,11 +4,19 @@ import type { UnsavedBeside } from '../../live/review/changeSet.ts';
 import { readTextFile, writeTextFile } from '../../protocols/textFile.ts';
 import { inMannerOf, plain } from '../../session/lineEnds.ts';
 import { mergedInto } from '../../session/merge.ts';
+import { shortLabel } from '../approvals/rowText.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { lensTooltip } from './lenses.ts';
 
 /** Command id that only CodeLenses run. */
 export const MERGE_UNSAVED = 'parley.mergeUnsaved';
+
+/** UTF-16 units of a session's name above a change. */
+const LONGEST_NAME = 30;
+
+export function bySession(name: string): string {
+  return vscode.l10n.t('By {0}', shortLabel(name, LONGEST_NAME));
+}
 
 /** The command of a lens, with its keys in the tooltip. `words`: of a title that is an icon. */
 export function lensCommand(title: string, command: string, args: readonly unknown[], words = title): vscode.Command {

@@ -652,6 +652,30 @@ export class ChangeSet {
     return present !== undefined ? this.#segmentsIn(file, found, present) : undefined;
   }
 
+  /**
+   * Whether this session's latest prompts, decided about or not, have written into those lines of a file as they are now; `isAll`: and nobody after them.
+   */
+  async wroteInto(file: string, hunk: PlacedHunk): Promise<{ readonly isAll: boolean } | undefined> {
+    const wrote = (await this.#wroteIn(file)).filter((one) => overlaps(one, hunk));
+    return wrote.length === 0 ? undefined : { isAll: wrote.every((one) => !one.hunk.written) };
+  }
+
+  async #wroteIn(file: string): Promise<readonly PlacedHunk[]> {
+    const name = nameOf(this.#folders, file) ?? '';
+    const changes = this.#state.checkpoints.flatMap((one) => one.changes).filter((one) => one.name === name);
+    const present = changes.length > 0 ? shortText(await this.#deps.effects.readText(file)) : undefined;
+    if (present === undefined) return [];
+    const { read } = mannerOf(present);
+    const found = changes.slice(-MOST_COMPARED).map(async (change) => {
+      const [before, after] = await Promise.all(
+        [change.before, change.after].map(async (one) => shortText((await this.#textOf(one)) ?? '')),
+      );
+      if (before === undefined || after === undefined) return [];
+      return hunksOfSegments(withUserText(compareTexts(read(before), read(after)), read(present)));
+    });
+    return (await Promise.all(found)).flat();
+  }
+
   /** undefined where the user has no unsaved text, or one with what the agent wrote last. */
   async unsavedBeside(file: string): Promise<UnsavedBeside | undefined> {
     if (!this.#deps.effects.hasUnsaved(file)) return undefined;
@@ -1748,6 +1772,11 @@ function linksOf({ before, after }: Pick<Tracked, 'before' | 'after'>): Pick<Tur
 function touches(one: PlacedHunk, other: PlacedHunk): boolean {
   const end = ({ hunk, afterLine }: PlacedHunk) => afterLine + hunk.after.length;
   return one.afterLine <= end(other) && other.afterLine <= end(one);
+}
+
+function overlaps(one: PlacedHunk, other: PlacedHunk): boolean {
+  const end = ({ hunk, afterLine }: PlacedHunk) => afterLine + Math.max(1, hunk.after.length);
+  return one.afterLine < end(other) && other.afterLine < end(one);
 }
 
 function sameHunk(a: Hunk, b: Hunk): boolean {

@@ -8,7 +8,7 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Session, SessionId, ToolCall, Turn, TurnFile, TurnId, UnlistedChanges } from '../../session/model.ts';
 import { isSettled } from '../../session/parts.ts';
 import { correctionTexts } from '../../session/proposal.ts';
-import { callsOf, diffsOf, isBusy, turnFiles } from '../../session/select.ts';
+import { callsOf, diffsOf, isBusy, titleOf, turnFiles } from '../../session/select.ts';
 import type { SessionHost } from '../surface.ts';
 import type { ChangeSet, Explain, FileEffects, UnreviewedFile } from './changeSet.ts';
 import { ContentStore } from './contentStore.ts';
@@ -24,6 +24,17 @@ const DISK_RESTS = 2000;
 /** Sessions whose changes can still be reviewed, and bytes that the texts before them may take. */
 const MOST_SESSIONS = 50;
 const MOST_BYTES = 1024 * 1024 * 1024;
+
+/** The change set of a session. */
+export interface OfSession {
+  readonly id: SessionId;
+  readonly set: ChangeSet;
+}
+/** `isAll`: nobody has written into its lines since. */
+export interface Writer {
+  readonly id: SessionId;
+  readonly isAll: boolean;
+}
 
 /** Events that the file review sends to a session. */
 export type ReviewEvent = Extract<SessionEvent, { readonly type: 'turn.files' | 'corrections.set' | 'call.amended' | 'notice' }>;
@@ -89,15 +100,50 @@ export class ChangeSets implements Disposable {
     return set;
   }
 
-  /** The files of all sessions whose changes are not reviewed yet. */
-  get files(): readonly UnreviewedFile[] {
-    return [...this.#sets.values()].flatMap((set) => set.files);
+  /** Those of all sessions, the active one's first. */
+  get all(): readonly OfSession[] {
+    const { active } = this.#host;
+    const all = [...this.#sets].map(([id, set]) => ({ id, set }));
+    return [...all.filter(({ id }) => id === active), ...all.filter(({ id }) => id !== active)];
   }
 
-  /** Returns the session with changes to review in that file, the active one first. */
+  /** The files of all sessions whose changes are not reviewed yet, each once: as the active session has it, if it has. */
+  get files(): readonly UnreviewedFile[] {
+    const files = new Map<string, UnreviewedFile>();
+    for (const one of this.all.flatMap(({ set }) => set.files)) if (!files.has(keyOfFile(one.path))) files.set(keyOfFile(one.path), one);
+    return [...files.values()];
+  }
+
+  /** The sessions with changes to review in that file, the active one first. */
+  changing(file: string): readonly OfSession[] {
+    return this.all.filter(({ set }) => set.files.some((one) => isSameFile(one.path, file)));
+  }
+
+  /** The first of them. */
   reviewing(file: string): ChangeSet | undefined {
-    const sets = [this.of(this.#host.active), ...this.#sets.values()];
-    return sets.find((set) => set?.files.some((one) => isSameFile(one.path, file)));
+    return this.changing(file)[0]?.set;
+  }
+
+  isActive(id: SessionId): boolean {
+    return id === this.#host.active;
+  }
+
+  /** How the user knows a session. */
+  nameOf(id: SessionId): string {
+    const session = this.#host.get(id)?.store.now;
+    return session ? titleOf(session) || session.agent.name : '';
+  }
+
+  /** The sessions whose agents have written into lines that another one had written there: into that hunk of its changes. */
+  async writers(file: string, hunk: Parameters<ChangeSet['wroteInto']>[1], than: SessionId): Promise<readonly Writer[]> {
+    const others = this.all.filter(({ id }) => id !== than);
+    const found = await Promise.all(
+      others.map(async ({ id, set }) => {
+        const wrote = await set.wroteInto(file, hunk);
+        return wrote ? [{ id, ...wrote }] : [];
+      }),
+    );
+    return found.flat();
   }
 
   /**

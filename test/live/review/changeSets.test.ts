@@ -437,3 +437,39 @@ test(
     assert.deepEqual([turn()?.unlisted?.files, turn()?.files], [2100, []]);
   }),
 );
+
+test(
+  'two sessions write into the same line: it is said whose it is, also once that is decided, and when the user has written there, too',
+  withFakeHost(['a', 'b'], async (fakeHost) => {
+    const file = fakeHost.path('shared');
+    const written = async (id: string) =>
+      hunksOfSegments((await fakeHost.sets.of(id)?.segments(file)) ?? []).find(({ hunk }) => hunk.written);
+    const writers = async () => {
+      const hunk = await written('a');
+      return hunk && fakeHost.sets.writers(file, hunk, 'a');
+    };
+    fakeHost.write('shared', 'one\ntwo\nthree\n');
+    for (const id of ['a', 'b']) {
+      await fakeHost.start(id);
+      fakeHost.call(id, 'run', { kind: 'execute' });
+      fakeHost.write('shared', `one\nof ${id}\nthree\n`);
+      fakeHost.done(id, 'run');
+      fakeHost.end(id);
+      await fakeHost.until(() => fakeHost.rows(id)?.length === 1);
+    }
+    assert.deepEqual(
+      fakeHost.sets.changing(file).map(({ id }) => id),
+      ['a', 'b'],
+    );
+    assert.deepEqual(
+      fakeHost.sets.files.map((one) => one.name),
+      ['shared'],
+    );
+    assert.deepEqual(await writers(), [{ id: 'b', isAll: true }]);
+    await fakeHost.sets.of('b')?.settle(file, 'keep');
+    assert.deepEqual(await writers(), [{ id: 'b', isAll: true }]);
+    fakeHost.write('shared', 'one\nof b and mine\nthree\n');
+    fakeHost.sets.userSaved(file);
+    assert.deepEqual(await writers(), [{ id: 'b', isAll: false }]);
+  }),
+);
