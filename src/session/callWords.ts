@@ -412,8 +412,7 @@ function terminalOf(call: ToolCall, { terminals }: Pick<Session, 'terminals'>): 
 function decidedShort({ decision, status }: ToolCall): Pick<CallWords, 'decidedShort'> {
   if (decision?.kind !== 'approval' || (isRejection(decision) && status === 'running')) return {};
   const isByRule = decision.by === 'rule';
-  // The verb says that the user rejected it.
-  if (isRejection(decision)) return { decidedShort: isByRule ? t('by rule') : decision.feedback ? t('by you') : '' };
+  if (isRejection(decision)) return { decidedShort: isByRule ? t('by rule') : t('by you') };
   const byUser = decision.edited ? t('edited by you') : '✓';
   return decision.effect.startsWith('allow') ? { decidedShort: isByRule ? `✓ ${t('by rule')}` : byUser } : {};
 }

@@ -961,7 +961,7 @@ test('the row of a call says who decided; what was rejected is folded and not co
   const stage = await Stage.open(session({ turns: [turn({ parts })] }));
   const said = (part: string) => stage.all('.decided').map((one) => (one.querySelector(part) ?? one).textContent?.trim());
   assert.deepEqual(said('.in-full'), ['allowed by you', 'allowed by your rule', 'allowed by you', 'by you']);
-  assert.deepEqual(said('.in-short'), ['✓', '✓ by rule', '✓', '']);
+  assert.deepEqual(said('.in-short'), ['✓', '✓ by rule', '✓', 'by you']);
   assert.equal(stage.all('.call-toggle').at(-1)?.getAttribute('aria-expanded'), 'false');
   assert.match(stage.text('.sum'), /Ran 3 commands/);
 });
