@@ -259,8 +259,17 @@ test(
     await card.getByRole('button', { name: 'Reject', exact: true }).waitFor();
     assert.deepEqual(await chat.outOfSight(card), []);
     await agreeOnFirst(scene);
+    // Each card then says which of the two it is.
+    const second = ask({ ...run('4b', ''), kind: 'fetch', title: 'next '.repeat(200_000), rawInput: { q: 1 } }, options);
+    await card.getByText('1 of 2').waitFor();
+    assert.deepEqual(await chat.outOfSight(card), []);
     await scene.window.pictures('tricks/large', themes);
-    await rejected(scene, answer);
+    await pick.answer('R');
+    assert.deepEqual((await answer).result, chosen('no'));
+    await pick.title.filter({ hasText: 'next next' }).waitFor();
+    await scene.window.pictures('tricks/large-second', themes);
+    assert.deepEqual(await chat.outOfSight(chat.frame.locator('[data-ask]').first()), []);
+    await rejected(scene, second);
   }),
 );
 
