@@ -206,6 +206,7 @@ function buildSurfaces(
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
       diffsClosed: async (sessionId, askId) => void (await review.diffsClosed(sessionId, askId)),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
+      keep: (text) => void chat.insert([{ type: 'text', text }]).catch(failed('Feedback could not be kept')),
       addSessionRule: (sessionId, rule) => core.rules.addForSession(sessionId, rule),
       makeRule: (sessionId, ask, shown) => rules.make(sessionId, ask, shown),
       manageRules: () => void rules.manage().catch(failed('The approval rules could not be shown')),

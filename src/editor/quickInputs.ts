@@ -34,6 +34,8 @@ export interface InputOptions extends PickOptions, StepOptions<string> {
   readonly check?: (text: string) => string | undefined;
   /** Shows a hint about the current text, as often as more is known of it; undefined for none. */
   readonly hint?: (text: string, show: (hint: string | undefined) => void) => void;
+  /** Receives what was typed when `signal` takes the input away. */
+  readonly withdrawn?: (typed: string) => void;
 }
 
 type StepInput = vscode.QuickInput & {
@@ -97,12 +99,16 @@ export class QuickInputs implements Disposable {
       if (options.hint) options.hint(value, show);
       else show(undefined);
     });
-    return this.#run(box, options, () => {
+    const { signal, withdrawn } = options;
+    const tell = () => withdrawn?.(box.value);
+    signal?.addEventListener('abort', tell);
+    const answered = this.#run(box, options, () => {
       const problem = options.check?.(box.value);
       if (problem === undefined) return box.value;
       box.validationMessage = problem;
       return undefined;
     });
+    return answered.finally(() => signal?.removeEventListener('abort', tell));
   }
 
   /**

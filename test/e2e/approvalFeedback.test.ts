@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { askingWindow, chosen, run } from './approvalKinds.ts';
+import { SESSION } from '../fakes/acp.ts';
+import { askingWindow, chosen, options, run } from './approvalKinds.ts';
 import type { Scene } from './suite.ts';
 import { until } from './until.ts';
 
@@ -48,6 +49,28 @@ test(
     await queued.waitFor({ state: 'detached' });
     await chat.lastTurn.getByText('use pnpm').waitFor();
     await window.pictures('feedback/sent', themes);
+  }),
+);
+
+test(
+  'words for a request that is taken back meanwhile are in the composer',
+  inWindow(async ({ window }) => {
+    const { chat, pick, page } = window;
+    const request = { sessionId: SESSION, toolCall: run('1b', 'npm run gone'), options };
+    const answer = agent.ask('session/request_permission', request, 'gone');
+    await pick.title.filter({ hasText: 'npm run gone' }).waitFor();
+    await pick.readable();
+    await page.keyboard.press('f');
+    await pick.focusedRow('Reject with feedback').waitFor();
+    await page.keyboard.press('Enter');
+    await pick.box.getByText('What should the agent do instead?').waitFor();
+    await pick.type('not that one');
+    agent.send({ jsonrpc: '2.0', method: '$/cancel_request', params: { requestId: 'gone' } });
+    await pick.gone();
+    await answer;
+    // The editor may tell of the last letters only after it.
+    await until(async () => (await chat.composer.inputValue()).startsWith('not th'), 'the words are kept');
+    await chat.composer.fill('');
   }),
 );
 

@@ -79,6 +79,7 @@ describe('approvals as quick-picks', () => {
           asked = ask?.askId ?? asked;
         },
         drawn: () => drawn,
+        keep: () => {},
         addSessionRule: (_, rule) => void rules.push(`${rule.kind} ${rule.pattern ?? ''}`),
         makeRule: (_, __, { signal }) => ruleMade(signal),
         manageRules: () => {},
@@ -439,7 +440,7 @@ describe('approvals as quick-picks', () => {
       look: () => {},
       drawn: async () => {},
     } as const;
-    const ruleless = { addSessionRule: () => {}, makeRule: async () => false, manageRules: () => {}, quiet: 0 };
+    const ruleless = { keep: () => {}, addSessionRule: () => {}, makeRule: async () => false, manageRules: () => {}, quiet: 0 };
     life.own(
       new Approvals({
         ...deps,

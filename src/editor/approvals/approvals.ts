@@ -63,6 +63,8 @@ export interface ApprovalsDeps {
   readonly diffsClosed: (sessionId: SessionId, askId: AskId) => Promise<void>;
   /** The proposed text as the user edited it in the diff; undefined when unedited. */
   readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
+  /** Keeps feedback that nobody asks for any more. */
+  readonly keep: (feedback: string) => void;
   /** Adds a Parley rule that holds until the session is closed. */
   readonly addSessionRule: (sessionId: SessionId, rule: ApprovalRule) => void;
   /** Lets the user make a rule that would allow this. True when one was made. */
@@ -465,6 +467,7 @@ export class Approvals implements Disposable {
       signal,
       until: this.#heldUntilBack(one),
       check: (text) => (text.trim() ? undefined : vscode.l10n.t('Needed')),
+      withdrawn: (typed) => typed.trim() && this.#deps.keep(typed.trim()),
     });
     this.#asking = undefined;
     if (this.#life.ended || signal.aborted) return;
