@@ -5,8 +5,7 @@ import { type Log, messageOf } from '../base/log.ts';
 import type { SessionHost, Surface } from '../live/surface.ts';
 import { pathBelow } from '../protocols/paths.ts';
 import type { SessionEvent } from '../session/events.ts';
-import type { Location } from '../session/model.ts';
-import { locationToFollow, runningTurn } from '../session/select.ts';
+import { type FollowedPlace, placeToFollow, runningTurn } from '../session/select.ts';
 import { afterEvent, BESIDE, type EditorEvent, noActivity, placeFor } from './followPlace.ts';
 import { REVIEW_SCHEME } from './review/documents.ts';
 import { inWorkspace } from './workspaceFiles.ts';
@@ -34,7 +33,11 @@ class Follower implements Disposable {
   readonly #mark = this.#life.own(
     vscode.window.createTextEditorDecorationType({
       isWholeLine: true,
-      backgroundColor: new vscode.ThemeColor('editor.rangeHighlightBackground'),
+      backgroundColor: new vscode.ThemeColor('editor.selectionHighlightBackground'),
+      // Themes of high contrast have no such background.
+      borderColor: new vscode.ThemeColor('focusBorder'),
+      borderStyle: 'solid',
+      borderWidth: '0 0 0 3px',
       overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.rangeHighlightForeground'),
       overviewRulerLane: vscode.OverviewRulerLane.Full,
     }),
@@ -44,8 +47,6 @@ class Follower implements Disposable {
   #showing = false;
   /** The key of the place that was shown last. */
   #shown = '';
-  /** A place that could not be shown because the file does not exist yet. */
-  #missing: Wanted | undefined;
   #column: number | undefined;
 
   constructor(host: SessionHost, deps: FollowDeps) {
@@ -90,9 +91,7 @@ class Follower implements Disposable {
 
   #update(): void {
     if (this.#showing || this.#timer || this.#life.ended) return;
-    const works = this.#wanted();
-    const wanted = works ?? this.#made();
-    this.#missing = undefined;
+    const wanted = this.#wanted();
     if (!wanted) return this.#unmark();
     if (wanted.key === this.#shown) return;
     this.#showing = true;
@@ -103,10 +102,6 @@ class Follower implements Disposable {
       })
       .then((waitMs) => {
         this.#showing = false;
-        if (waitMs === 'missing') {
-          this.#missing = works;
-          return this.#later(DWELL);
-        }
         if (waitMs === undefined) this.#shown = wanted.key;
         this.#later(Math.max(DWELL, waitMs ?? 0));
       });
@@ -126,46 +121,34 @@ class Follower implements Disposable {
     const { active } = this.#host;
     const session = active === undefined ? undefined : this.#host.get(active)?.store.now;
     if (!session || session.asks.length > 0) return undefined;
-    const location = locationToFollow(session);
+    const place = placeToFollow(session);
     const since = runningTurn(session)?.startedAt;
-    if (!location || since === undefined) return undefined;
+    if (!place || since === undefined) return undefined;
+    const { location, mayCome } = place;
     // A user who goes elsewhere during a turn stays there until the next turn, or until they turn this on again (acp.md §8.4).
     if ((this.#activity.jumpedAt ?? Number.NEGATIVE_INFINITY) > since) return undefined;
     const file = path.resolve(session.cwd, location.path);
-    return { location, file, cwd: session.cwd, since, key: `${session.id}\n${since}\n${file}\n${location.line ?? ''}` };
-  }
-
-  /** The missing file to look for once more when its call has ended. */
-  #made(): Wanted | undefined {
-    const waited = this.#missing;
-    return waited && this.#fits(waited) ? waited : undefined;
+    return { location, file, mayCome, cwd: session.cwd, since, key: `${session.id}\n${since}\n${file}\n${location.line ?? ''}` };
   }
 
   /** True when nothing has intervened: the same turn runs, the user has not gone elsewhere, and the agent works nowhere else by now. */
-  #still(wanted: Wanted): boolean {
-    const works = this.#wanted();
-    return !this.#life.ended && (works ? works.key === wanted.key : this.#fits(wanted));
-  }
-
-  #fits({ key, since }: Wanted): boolean {
-    const session = this.#host.active === undefined ? undefined : this.#host.get(this.#host.active)?.store.now;
-    if (!this.#deps.on() || session?.asks.length !== 0 || !key.startsWith(`${session.id}\n`)) return false;
-    return runningTurn(session)?.startedAt === since && (this.#activity.jumpedAt ?? Number.NEGATIVE_INFINITY) <= since;
+  #still({ key }: Wanted): boolean {
+    return !this.#life.ended && this.#wanted()?.key === key;
   }
 
   /**
-   * Milliseconds to wait when the user is in the way, or when the place is not wanted any more; undefined when it is shown, or never will be;
-   * 'missing' when there is no such file, which the call may yet create (acp.md §8.4).
+   * Milliseconds to wait when the user is in the way, when the place is not wanted any more, or for a file that the call may yet create (acp.md §8.4);
+   * undefined when it is shown, or never will be.
    */
-  async #show(wanted: Wanted): Promise<number | 'missing' | undefined> {
-    const { location, file, cwd, since } = wanted;
+  async #show(wanted: Wanted): Promise<number | undefined> {
+    const { location, file, mayCome, cwd, since } = wanted;
     const uri = vscode.Uri.file(file);
     if (!inWorkspace(file) && !isBelow(cwd, file)) return undefined;
     const found = await vscode.workspace.fs.stat(uri).then(undefined, (error: unknown) => {
       if (error instanceof vscode.FileSystemError && error.code === 'FileNotFound') return undefined;
       throw error;
     });
-    if (!found) return 'missing';
+    if (!found) return mayCome ? DWELL : undefined;
     if ((found.type & vscode.FileType.File) === 0) return undefined;
     if (!this.#still(wanted)) return 0;
     const document = await vscode.workspace.openTextDocument(uri);
@@ -203,8 +186,7 @@ class Follower implements Disposable {
   }
 }
 
-interface Wanted {
-  readonly location: Location;
+interface Wanted extends FollowedPlace {
   readonly file: string;
   readonly cwd: string;
   readonly since: number;

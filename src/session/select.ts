@@ -184,15 +184,19 @@ export function byPath(diffs: readonly Diff[]): readonly FileDiffs[] {
   return [...files.values()];
 }
 
-/** Where the agent works now: the last location of the last running call. */
-export function locationToFollow(session: Session): Location | undefined {
+/** A place in a file, and whether the call that named it may yet create the file. */
+export interface FollowedPlace {
+  readonly location: Location;
+  readonly mayCome: boolean;
+}
+
+/** Where the agent works: the last place of the last call in the running turn that has begun. Many agents name it only with the end of the call. */
+export function placeToFollow(session: Session): FollowedPlace | undefined {
   const turn = runningTurn(session);
-  return (
-    turn &&
-    callsOf(turn)
-      .findLast((call) => call.status === 'running' && call.locations.length > 0)
-      ?.locations.at(-1)
-  );
+  const begun = ({ status }: ToolCall) => status === 'running' || status === 'done' || status === 'ended' || status === 'failed';
+  const call = turn && callsOf(turn).findLast((one) => begun(one) && one.locations.length > 0);
+  const location = call?.locations.at(-1);
+  return location && { location, mayCome: call?.status === 'running' };
 }
 
 export type ClosedLink = Extract<LinkState, { state: 'closed' }>;

@@ -63,6 +63,23 @@ describe('following the agent', () => {
     assert.deepEqual(visible('b.txt')?.selection.active.line, 0, 'the cursor stays');
   });
 
+  it('shows a place that comes with the end of its call, and stays there when the call has failed', async () => {
+    begin();
+    for (const [status, line] of [
+      ['done', 200],
+      ['failed', 400],
+    ] as const) {
+      works();
+      fakeHost.say('a', {
+        type: 'call.changed',
+        turnId: 'now',
+        callId: `c${calls}`,
+        change: { status, locations: [{ path: 'a.txt', line }] },
+      });
+      await settled(() => shows('a.txt', line) === true);
+    }
+  });
+
   it('leaves alone the editor that the user works in', async () => {
     // Both have to be told before the turn begins: what comes after its beginning is a jump in it.
     const isMine = (editor: vscode.TextEditor | undefined) => editor?.document.uri.fsPath === path.join(folder, 'a.txt');
