@@ -23,6 +23,20 @@ const typed = new Emitter<{ readonly file: string; readonly text: string }>();
 /** Fires before an agent saves a file in which the user has typed that text. */
 export const onSavesTyped = typed.listen;
 
+/** Makes a function that tells, of each change of a document, whether nothing was unsaved in it before. */
+export function firstEdits(): (change: vscode.TextDocumentChangeEvent) => boolean {
+  /** The versions with which documents had unsaved text first, by address. */
+  const first = new Map(vscode.workspace.textDocuments.flatMap(({ isDirty, uri }) => (isDirty ? [[uri.toString(), 0]] : [])));
+  return ({ document: { uri, version, isDirty }, contentChanges }) => {
+    const address = uri.toString();
+    const known = first.get(address);
+    // That a text is unsaved may be told before its first change.
+    if (!isDirty) first.delete(address);
+    else if (known === undefined) first.set(address, contentChanges.length > 0 ? version : version + 1);
+    return known === undefined || version <= known;
+  };
+}
+
 /** True while a file is being saved for an agent or by Parley, and not by the user. */
 export function isSavedForAgent(file: string): boolean {
   return saving.has(keyOfFile(realPathNow(file)));
@@ -173,14 +187,7 @@ function withChange(file: string, now: string, from: string, text: string): stri
 async function writeThrough(document: vscode.TextDocument, wantedOf: (now: string) => string, real: string | undefined): Promise<void> {
   // A save runs formatters, and the editor may save a changed document at any moment: unchanged documents are written on disk only.
   if (await overwritten(document, wantedOf(plain(document.getText())), real)) return;
-  let before: string;
-  let wanted: string;
-  for (const end = performance.now() + PATIENCE_MS; ; ) {
-    before = plain(document.getText());
-    wanted = wantedOf(before);
-    if (wanted === before || (await replaced(document, wanted))) break;
-    if (performance.now() > end) throw new Error(`The editor did not take the change of ${document.fileName}`);
-  }
+  const { before, wanted } = await typedInto(document, wantedOf);
   if (!document.isDirty) return saveReadOnly(document, before, wantedOf, real);
   let typed = false;
   const hand = vscode.window.onDidChangeTextEditorSelection(({ textEditor, kind }) => {
@@ -198,6 +205,15 @@ async function writeThrough(document: vscode.TextDocument, wantedOf: (now: strin
   }
   // A difference now comes from the save, or from typing: then it is the user's.
   if (!typed && plain(document.getText()) !== wanted) await overwritten(document, wanted, real);
+}
+
+async function typedInto(document: vscode.TextDocument, wantedOf: (now: string) => string) {
+  for (const end = performance.now() + PATIENCE_MS; ; ) {
+    const before = plain(document.getText());
+    const wanted = wantedOf(before);
+    if (wanted === before || (await replaced(document, wanted))) return { before, wanted };
+    if (performance.now() > end) throw new Error(`The editor did not take the change of ${document.fileName}`);
+  }
 }
 
 /** A text that settings make read-only changes on the screen, and nothing saves it: it is put back there, and its file is written. */
@@ -357,6 +373,12 @@ export const fileEffects: FileEffects = {
     if (openNotebook(file)?.isDirty || (isUnsaved && (await isMixedOnDisk(file)))) throw new Error(unsavedIn(file));
     if (!hasMixedEnds(from)) return editorFiles.write(file, text, from, real);
     await inTurn.run(await keyOf(file), () => whileSaving(file, () => writeWithEnds(file, text, from, real)));
+  },
+  async typeText(file, text, from) {
+    const document = openDocument(file);
+    if (!document || openNotebook(file)?.isDirty || (await isMixedOnDisk(file))) throw new Error(unsavedIn(file));
+    await inTurn.run(await keyOf(file), () => typedInto(document, (now) => withChange(file, now, from, text)));
+    void vscode.window.showInformationMessage(vscode.l10n.t('{0} has unsaved text of yours, so it is not saved yet.', path.basename(file)));
   },
   hasUnsaved: (file) => openDocument(file)?.isDirty === true || openNotebook(file)?.isDirty === true,
   encoding: (file) => openDocument(file)?.encoding ?? vscode.workspace.getConfiguration('files', vscode.Uri.file(file)).get('encoding'),

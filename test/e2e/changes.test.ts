@@ -209,6 +209,9 @@ test(
     await window.pictures('review/typed');
     await review.lenses(2);
     await review.decide('Undo');
+    await page.locator('.editor-instance .view-line', { hasText: /^row.5$/ }).waitFor();
+    await page.locator('.editor-instance .view-line', { hasText: 'row 10 of mine' }).click();
+    await page.keyboard.press('Control+s');
     await untilFile(inFolder('table.txt'), /row 5\n.*row 10 of mine\n.*row thirty-one/s);
     await review.lenses(1);
     await window.pictures('review/typed-undone');

@@ -130,6 +130,47 @@ test(
 );
 
 test(
+  'Undo beside unsaved text saves nothing of it, and says so: saved by the user the change is undone, discarded it is under review again',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const review = new ReviewPage(window);
+    const lines = numbered('item', 40);
+    const agents = lines.with(4, 'agent 5').with(20, 'agent 21');
+    write('half.txt', text(lines));
+    disk.act = () => write('half.txt', text(agents));
+    await window.openChat();
+    await chat.exchange('two items');
+    await review.openFile('half.txt');
+    await review.lenses(2);
+    await typeAfter(window, 'item 10', ' of mine');
+    await review.decide('Undo', 0);
+    await window.command('Notifications: Show Notifications');
+    await window.notification('half.txt has unsaved text of yours').waitFor();
+    await window.command('Notifications: Hide Notifications');
+    await page
+      .locator('.editor-instance .view-line', { hasText: /^item.5$/ })
+      .first()
+      .waitFor();
+    await review.lenses(1);
+    await page.locator('.tab.dirty', { hasText: 'half.txt' }).waitFor();
+    assert.equal(read('half.txt'), text(agents));
+    await window.pictures('review/undone-unsaved', ['dark', 'light', 'contrast']);
+    await window.command('File: Revert File');
+    await review.lenses(2);
+    assert.equal(read('half.txt'), text(agents));
+    await typeAfter(window, 'item 10', ' of mine');
+    await window.command('Parley: Undo Changes in File');
+    await review.lenses(0);
+    assert.equal(read('half.txt'), text(agents));
+    await page.locator('.editor-instance .view-line', { hasText: 'of mine' }).first().click();
+    await page.keyboard.press('Control+s');
+    await untilFile(inFolder('half.txt'), /item 5\n.*item 10 of mine\n.*item 21\n/s);
+    await review.show();
+    await review.row('half.txt').waitFor({ state: 'hidden' });
+  }),
+);
+
+test(
   'the keys go from change to change in a pending diff, too',
   inWindow(async ({ window }) => {
     const { chat, diff, page, pick } = window;

@@ -124,8 +124,12 @@ describe('review of files of all kinds, as the editor has them', () => {
     await assert.rejects(set.restore('t'), /has unsaved changes/);
     await assert.rejects(set.settle(place('c.txt'), 'undo'), /c\.txt has unsaved changes/);
     await set.settle(place('a.txt'), 'undo', await hunks('a.txt'));
-    assert.equal(bytes('a.txt').toString(), lines.with(9, 'mine line 9').join('\n'));
-    assert.equal(document.getText(), bytes('a.txt').toString());
+    assert.equal(document.getText(), lines.with(9, 'mine line 9').join('\n'));
+    assert.equal(bytes('a.txt').toString(), lines.with(2, 'agent').join('\n'), 'nothing is saved for the user');
+    assert.equal((await hunks('a.txt')).length, 0);
+    await document.save();
+    await set.userSaved(place('a.txt'));
+    assert.ok(!set.files.some((one) => one.path === place('a.txt')), 'the change is undone');
     await moved.save();
     await set.userSaved(place('c.txt'));
     await set.settle(place('c.txt'), 'undo');

@@ -7,7 +7,7 @@ import { isSameFile } from '../../protocols/paths.ts';
 import { plain } from '../../session/lineEnds.ts';
 import type { SessionId } from '../../session/model.ts';
 import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
-import { isSavedForAgent, onSavesTyped, presentText } from '../files.ts';
+import { firstEdits, isSavedForAgent, onSavesTyped, presentText } from '../files.ts';
 import { onSettings, quickDiffOn } from '../settings.ts';
 import { DELETED_AFTER, isSideOfDeletion, REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
 import { besideLenses, bySession, lensCommand, MERGE_UNSAVED, mergeUnsaved } from './hunkLenses.ts';
@@ -55,6 +55,7 @@ export class FileHunks implements Disposable {
   readonly #bases = new Map<string, { readonly file: string; readonly put: (text: string) => vscode.Uri; readonly of: Followed }>();
   /** By address; includes documents that only have lenses. */
   readonly #shown = new Map<string, Reviewed>();
+  readonly #isFirstEdit = firstEdits();
   #resting: NodeJS.Timeout | undefined;
   /** When the hunks are recomputed at the latest; undefined where the texts on the screen are not written on the disk. */
   #latest: number | undefined;
@@ -89,7 +90,7 @@ export class FileHunks implements Disposable {
     this.#life.own(vscode.commands.registerCommand(MERGE_UNSAVED, (uri: unknown) => this.#merge(uri).catch(showError)));
     this.#life.own(vscode.window.onDidChangeVisibleTextEditors(() => this.update()));
     this.#life.own(vscode.window.onDidChangeActiveTextEditor(() => this.#updateKeys()));
-    this.#life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#typed(document)));
+    this.#life.own(vscode.workspace.onDidChangeTextDocument((change) => this.#typed(change)));
     this.#life.own(vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#bases.delete(uri.toString())));
     this.#life.own(vscode.workspace.onWillSaveTextDocument((save) => isSavedByUser(save.document.uri) && this.#saves(save)));
     this.#life.own(vscode.workspace.onDidSaveTextDocument(({ uri }) => isSavedByUser(uri) && sets.userSaved(uri.fsPath)));
@@ -190,12 +191,15 @@ export class FileHunks implements Disposable {
     if (editor && hunk) reveal(editor, hunk.afterLine);
   }
 
-  #typed(document: vscode.TextDocument): void {
-    const reviewed = this.#shown.get(document.uri.toString());
+  #typed(change: vscode.TextDocumentChangeEvent): void {
+    const { document } = change;
+    const address = document.uri.toString();
+    const isFirst = this.#isFirstEdit(change);
+    const reviewed = this.#shown.get(address);
     if (!reviewed) return;
-    this.#lenses.textChanged(document.uri.toString());
-    // An arrow of the editor's own diff reverts a hunk like Undo does, and leaves the file unsaved.
-    const byHand = document.isDirty && !isSavedForAgent(document.uri.fsPath);
+    this.#lenses.textChanged(address);
+    // An arrow of the editor's own diff reverts a hunk like Undo does, and leaves the file unsaved. What was typed before is not saved with it.
+    const byHand = document.isDirty && isFirst && !isSavedForAgent(document.uri.fsPath);
     if (byHand && reviewed.segments.some((one) => isWithoutOneHunk(one, plain(document.getText())))) void document.save();
     if (!document.isDirty) this.#latest ??= performance.now() + LONGEST_WAIT;
     this.#updateLater(document.uri.fsPath);

@@ -134,6 +134,8 @@ export interface FileEffects {
    * changed the same place since, or the path leads elsewhere than to `real`.
    */
   writeText(path: string, text: string, from: string, real?: string): Promise<void>;
+  /** The same in the user's unsaved text alone, which it does not save; absent where no text is unsaved. */
+  typeText?(path: string, text: string, from: string): Promise<void>;
   hasUnsaved(path: string): boolean;
   /** Returns the encoding in which the editor reads a file, by the editor's own name. */
   encoding?(path: string): string | undefined;
@@ -1147,11 +1149,14 @@ export class ChangeSet {
     const manner = mannerOf(shown);
     const left = manner.write(afterText(next), shown);
     const known = await this.#present(name);
+    // It is found undone once the user saves it, and is under review again if they discard it.
+    const isUnsaved = how === 'undo' && this.#isTypedInto(file);
     if (how === 'undo') {
-      if (await this.#isAllUndone(found, known, next, left)) return this.#undoAll([[name, () => this.#undoFile(name)]]);
+      if (!isUnsaved && (await this.#isAllUndone(found, known, next, left))) return this.#undoAll([[name, () => this.#undoFile(name)]]);
       await this.#write(name, left, present);
       this.#deps.undone.note(name, shortText(present), shortText(left));
       this.#state = withKnown(this.#state, [[name, known]], 'undone');
+      if (isUnsaved) return;
     }
     const isTyped = how === 'keep' && this.#deps.effects.hasUnsaved(file);
     const state = isTyped ? await this.#deps.store.put(Buffer.from(shown)) : await this.#refresh(name);
@@ -1266,24 +1271,33 @@ export class ChangeSet {
   async #undoFile(name: string): Promise<void> {
     const found = this.#state.tracked.get(name);
     if (!found) return;
-    const mixed = await this.#undoAround(name, found);
+    const file = fileOf(this.#folders, name);
+    const isUnsaved = found.from === undefined && this.#isTypedInto(file);
+    if (isUnsaved && (await this.unsavedBeside(file))) throw new Error(unsavedAndWritten(name));
+    const mixed = await this.#undoAround(name, found, isUnsaved);
     if (mixed) throw new Error(changedByOthers(name));
+    if (isUnsaved) return;
     const present = await this.#takeBack(name, found);
     await this.#recountDecided(name, present);
     this.#state = withoutTracked(this.#state, name, 'undone', present);
   }
 
+  /** An undo leaves what the user has typed unsaved, as it was. */
+  #isTypedInto(file: string): boolean {
+    return this.#deps.effects.typeText !== undefined && this.#deps.effects.hasUnsaved(file);
+  }
+
   /** Where the user has written into the agent's lines, so that undoing these would take away the text: undoes the other hunks; false elsewhere. */
-  async #undoAround(name: string, found: Tracked): Promise<boolean> {
+  async #undoAround(name: string, found: Tracked, isUnsaved: boolean): Promise<boolean> {
     const file = fileOf(this.#folders, name);
     if (found.written === undefined && !this.#deps.effects.hasUnsaved(file)) return false;
     const present = await this.#deps.effects.readText(file);
     const segments = typeof present === 'string' ? await this.#segmentsIn(file, found, present) : undefined;
     const hunks = hunksOfSegments(segments ?? []);
     const rest = hunks.filter(({ hunk }) => linesUndone(hunk));
-    if (rest.length === hunks.length) return false;
+    if (rest.length === hunks.length && !isUnsaved) return false;
     if (rest.length > 0) await this.#settleHunks(name, found, 'undo', rest, false);
-    return true;
+    return rest.length < hunks.length;
   }
 
   async #undoIn(turnId: TurnId, name: string): Promise<void> {
@@ -1293,6 +1307,7 @@ export class ChangeSet {
     if (!change || !found) return;
     if (isOnlyIn(this.#state, turnId, now)) return this.#undoFile(now);
     if (change.from !== undefined && now !== name) throw new Error(changedByOthers(name));
+    if (this.#isTypedInto(fileOf(this.#folders, now))) throw new Error(unsavedIn(name));
     const was = await this.#present(now);
     const present = await this.#takeBack(now, change);
     // Nothing of it is left.
@@ -1468,7 +1483,8 @@ export class ChangeSet {
     if (await this.unsavedBeside(file)) throw new Error(unsavedAndWritten(name));
     this.#underWay = { ...this.#underWay, writing: file };
     try {
-      await this.#deps.effects.writeText(file, text, from, real);
+      const { effects } = this.#deps;
+      await (effects.typeText && effects.hasUnsaved(file) ? effects.typeText(file, text, from) : effects.writeText(file, text, from, real));
     } catch (error) {
       throw readable(name, error);
     } finally {
