@@ -125,7 +125,11 @@ async function keyAndModel(
     const listed = await listing;
     refused = listed instanceof Error && /^HTTP 40[13]\.$/.test(listed.message);
     if (refused && asks) continue;
-    const name = await askName(inputs, draft, listed, now);
+    const isDown = listed instanceof Error && !asks;
+    const next = isDown ? await askAgain(inputs, draft, listed) : 'name';
+    if (next === 'again') continue;
+    if (next === undefined) return undefined;
+    const name = next === 'back' ? BACK : await askName(inputs, draft, listed, now);
     if (!name) return undefined;
     if (name.kind === 'next') return { kind: 'next', value: { name: name.value, key } };
     if (!asks || stored !== undefined) return BACK;
@@ -147,6 +151,18 @@ async function askKey(inputs: ConfigureInputs, { name, needsKey }: Draft, refuse
   });
   if (text === undefined || text === back) return text === undefined ? undefined : BACK;
   return { kind: 'next', value: text.trim() };
+}
+
+/** A program of this computer that does not answer is most often not running yet. */
+function askAgain(inputs: ConfigureInputs, draft: Draft, problem: Error): Promise<'again' | 'name' | 'back' | undefined> {
+  return inputs.pick<'again' | 'name' | 'back'>(
+    [
+      { label: `$(refresh) ${vscode.l10n.t('Try again')}`, detail: draft.baseUrl, value: 'again' },
+      { label: `$(edit) ${vscode.l10n.t('Other…')}`, value: 'name' },
+    ],
+    // A title wraps.
+    { title: unlisted(draft, problem), step: 3, back: 'back' },
+  );
 }
 
 async function askName(
@@ -179,14 +195,15 @@ async function askName(
     step: 3,
     back: '',
     value: draft.baseUrl === now.baseUrl ? now.name : '',
-    prompt:
-      listed instanceof Error
-        ? vscode.l10n.t('{0} did not list its models. {1} You can type the name of one.', draft.name, whyUnlisted(draft, listed))
-        : vscode.l10n.t('Model'),
+    prompt: listed instanceof Error ? unlisted(draft, listed) : vscode.l10n.t('Model'),
     check: (text) => (text.trim() ? undefined : vscode.l10n.t('Needed')),
   });
   if (typed === undefined) return undefined;
   return typed === '' ? BACK : { kind: 'next', value: typed.trim() };
+}
+
+function unlisted(draft: Draft, problem: Error): string {
+  return vscode.l10n.t('{0} did not list its models. {1} You can type the name of one.', draft.name, whyUnlisted(draft, problem));
 }
 
 function whyUnlisted({ custom }: Draft, { message }: Error): string {

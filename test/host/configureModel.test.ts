@@ -48,10 +48,10 @@ describe('configuring a model', () => {
       return answer;
     };
     const inputs: ConfigureInputs = {
-      pick: async (choices, { placeholder = '', back }) => {
+      pick: async (choices, { title, placeholder = title, back }) => {
         const answer = next(placeholder);
         if (answer === GO_BACK) return back;
-        return choices.find(({ label }) => label === answer)?.value;
+        return choices.find(({ label }) => label.replace(/^\$\(\w+\) /, '') === answer)?.value;
       },
       input: async ({ prompt = '', back, check }) => {
         const answer = next(prompt);
@@ -89,9 +89,10 @@ describe('configuring a model', () => {
     assert.deepEqual([key, modelSettings().name], [undefined, '']);
   });
 
-  it('a server that is not running is named with the reason, and a model can be typed', async () => {
-    const [asked] = await through(['mine'], { name: 'Ollama', baseUrl: 'http://127.0.0.1:9/v1', needsKey: false });
-    assert.match(asked ?? '', /^Ollama did not list its models\. .+127\.0\.0\.1:9.+ You can type/);
+  it('a server that is not running is named with the reason, is tried again, and a model can be typed', async () => {
+    const asked = await through(['Try again', 'Other…', 'mine'], { name: 'Ollama', baseUrl: 'http://127.0.0.1:9/v1', needsKey: false });
+    assert.equal(held, 2);
+    for (const one of asked) assert.match(one, /^Ollama did not list its models\. .+127\.0\.0\.1:9.+ You can type/);
     assert.equal(modelSettings().name, 'mine');
   });
 });
