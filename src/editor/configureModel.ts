@@ -157,7 +157,7 @@ async function askKey(inputs: ConfigureInputs, { name, needsKey }: Draft, refuse
 function askAgain(inputs: ConfigureInputs, draft: Draft, problem: Error): Promise<'again' | 'name' | 'back' | undefined> {
   return inputs.pick<'again' | 'name' | 'back'>(
     [
-      { label: `$(refresh) ${vscode.l10n.t('Try again')}`, detail: draft.baseUrl, value: 'again' },
+      { label: `$(refresh) ${vscode.l10n.t('Try again')}`, value: 'again' },
       { label: `$(edit) ${vscode.l10n.t('Other…')}`, value: 'name' },
     ],
     // A title wraps.

@@ -110,6 +110,12 @@ test(
     await step(window, 2);
     await goBack(window);
     await step(window, 1);
+    await pick.choose('LM Studio');
+    await pick.title.filter({ hasText: 'LM Studio did not list its models.' }).waitFor();
+    await pick.row('Try again').waitFor();
+    await page.screenshot({ path: path.join(pictures, 'configure-model-off.png') });
+    await goBack(window);
+    await step(window, 1);
     await pick.row('Ollama').waitFor();
     await page.keyboard.press('Escape');
     await pick.gone();
