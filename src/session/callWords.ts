@@ -447,9 +447,11 @@ function neverBegan({ status, startedAt }: ToolCall): boolean {
   return status === 'pending' || status === 'waiting' || (status === 'cancelled' && startedAt === undefined);
 }
 
-/** True for a call that ran, even if only for a while. */
-export function hasRun(call: ToolCall): boolean {
-  return stageOf(call) !== 'rejected' && !neverBegan(call);
+/** True for a command that ran, even if only for a while: its row does not say that it could not. */
+export function hasRun(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): boolean {
+  const stage = stageOf(call);
+  if (stage === 'rejected' || neverBegan(call)) return false;
+  return stage !== 'failed' || commandWords(call, session, stage).problem !== undefined;
 }
 
 /** One answer comes before its question, which goes where the row is cut; several stand each behind theirs. */

@@ -101,7 +101,7 @@ test('what was rejected did not run, whatever the agent reports of it; unless it
   for (const status of ['pending', 'done', 'failed', 'ended', 'cancelled', 'rejected'] as const) {
     const one = call({ kind: 'execute', input: { command: 'rm -rf x' }, decision, status });
     assert.equal(said(one), 'Rejected rm -rf x by you', status);
-    assert.deepEqual([callGroup(one, session()), hasRun(one)], [undefined, false], status);
+    assert.deepEqual([callGroup(one, session()), hasRun(one, session())], [undefined, false], status);
   }
   assert.equal(said(call({ kind: 'fetch', title: 'Look it up', decision })), 'Rejected Look it up by you');
   const url = { url: 'http://a.example' };
@@ -148,7 +148,7 @@ test('a request that was withdrawn is not said to run', () => {
   const one = (status: ToolCall['status']) => call({ kind: 'execute', input: { command: 'ls' }, withdrawn: true, status });
   assert.equal(said(one('pending')), 'Withdrawn ls');
   assert.equal(said(one('cancelled')), 'Withdrawn ls');
-  assert.equal(hasRun(one('cancelled')), false);
+  assert.equal(hasRun(one('cancelled'), session()), false);
   assert.equal(said(one('running')), 'Running ls');
 });
 

@@ -949,7 +949,7 @@ test('an edit that the user has allowed is one row at once; one that nobody was 
   );
 });
 
-test('the row of a call says who decided; what was rejected is folded and not counted as run', async () => {
+test('the row of a call says who decided; what was rejected is folded, and neither it nor what could not run is counted as run', async () => {
   const input = { input: { command: 'npm test' }, kind: 'execute', status: 'done' } as const;
   const decided = (id: string, by: 'user' | 'rule', effect: 'allow_once' | 'allow_always') =>
     callPart({ ...input, id, title: id, decision: { kind: 'approval', by, effect } });
@@ -957,12 +957,20 @@ test('the row of a call says who decided; what was rejected is folded and not co
   const decision = { kind: 'approval', by: 'user', effect: 'reject_once' } as const;
   const output = [{ kind: 'content', content: { type: 'text', text: 'the user said no' } }] as const;
   const refused = callPart({ ...input, id: 'refused', title: 'refused', status: 'failed', output, decision });
-  const parts = [...calls, refused].flatMap((part, at) => [part, textPart('Then', `p${at}`)]);
+  const missing = callPart({
+    ...input,
+    input: { command: 'gone' },
+    id: 'missing',
+    title: 'missing',
+    status: 'failed',
+    error: { message: 'no such program' },
+  });
+  const parts = [...calls, refused, missing].flatMap((part, at) => [part, textPart('Then', `p${at}`)]);
   const stage = await Stage.open(session({ turns: [turn({ parts })] }));
   const said = (part: string) => stage.all('.decided').map((one) => (one.querySelector(part) ?? one).textContent?.trim());
   assert.deepEqual(said('.in-full'), ['allowed by you', 'allowed by your rule', 'allowed by you', 'by you']);
   assert.deepEqual(said('.in-short'), ['✓', '✓ by rule', '✓', 'by you']);
-  assert.equal(stage.all('.call-toggle').at(-1)?.getAttribute('aria-expanded'), 'false');
+  assert.equal(stage.all('.call-toggle').at(3)?.getAttribute('aria-expanded'), 'false');
   assert.match(stage.text('.sum'), /Ran 3 commands/);
 });
 

@@ -69,7 +69,9 @@ export function summaryView(view: View, turn: Turn): TemplateResult | typeof not
 /** Time, commands, automatic approvals, tokens and price, each where known. */
 function spentText(turn: Turn, view: View): string {
   const { endedAt, startedAt, spent } = turn;
-  const commands = turn.parts.filter((part) => part.kind === 'call' && part.call.kind === 'execute' && hasRun(part.call)).length;
+  const commands = turn.parts.filter(
+    (part) => part.kind === 'call' && part.call.kind === 'execute' && hasRun(part.call, view.session),
+  ).length;
   const byRule = allowedUnasked(view, callsOf(turn));
   const tokens = (spent?.input ?? 0) + (spent?.output ?? 0);
   return [
