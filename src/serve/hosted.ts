@@ -135,7 +135,10 @@ export class HostedSessions {
     const entries = await this.#deps.journal.list();
     const marked = (id: SessionId) => this.#deps.marks.of(id).fork !== undefined;
     this.#deps.marks.keepOnly(new Set(entries.map(({ head }) => head.id)));
-    const forkOf = (id: SessionId) => this.#sessionOf(this.#deps.marks.of(id).fork?.of ?? '');
+    const forkOf = (id: SessionId) => {
+      const of = this.byId(this.#deps.marks.of(id).fork?.of ?? '');
+      return of?.forkOf ? undefined : of;
+    };
     // The sessions before their forks.
     const ordered = entries.toSorted((a, b) => Number(marked(a.head.id)) - Number(marked(b.head.id)));
     for (const { head, title, at } of ordered) {
@@ -596,11 +599,6 @@ export class HostedSessions {
   /** Returns the known configuration choices for a session of this agent. */
   config({ id }: Profile): SessionConfig {
     return this.#offers.get(id)?.config ?? { schema: { type: 'object', properties: {} }, values: {} };
-  }
-
-  #sessionOf(id: SessionId): ServedSession | undefined {
-    const hosted = this.byId(id);
-    return hosted?.forkOf ? undefined : hosted;
   }
 
   byId(id: SessionId): Hosted | undefined {

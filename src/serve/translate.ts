@@ -56,6 +56,8 @@ import { codeOf, commandOf, namedCommand, printedTerminal } from './terminals.ts
 
 /** Most UTF-16 units of one text of a result. */
 const LONGEST_TEXT = 64 * 1024;
+/** UTF-16 units of a name, or of a value shown as code. */
+const LONGEST_LINE = 500;
 
 /** Returns the actions that bring a chat to the current state of its session. */
 export function chatActions(chat: ChatState, session: Session): readonly ChatAction[] {
@@ -701,8 +703,10 @@ function inputLines(input: unknown): string | undefined {
   const lines = Object.entries(input).map(([key, value]) => {
     // As code, longer texts are cut and their gaps closed.
     const isWhole =
-      typeof value === 'string' ? value.trim() !== '' && value.length <= 500 && !/[^\S ]| {2}/.test(value) : typeof value !== 'object';
-    return isWhole && key.length <= 500 ? `- ${escaped(key)}: ${asCode(String(value))}` : undefined;
+      typeof value === 'string'
+        ? value.trim() !== '' && value.length <= LONGEST_LINE && !/[^\S ]| {2}/.test(value)
+        : typeof value !== 'object';
+    return isWhole && key.length <= LONGEST_LINE ? `- ${escaped(key)}: ${asCode(String(value))}` : undefined;
   });
   return lines.includes(undefined) ? undefined : lines.join('\n');
 }
@@ -827,7 +831,7 @@ function iso(at: number): string {
 
 /** Formats text as Markdown code, whatever backquotes it contains. */
 function asCode(text: string): string {
-  const line = text.replace(/\s+/g, ' ').slice(0, 500);
+  const line = text.replace(/\s+/g, ' ').slice(0, LONGEST_LINE);
   const longest = longestRun(line);
   const fence = '`'.repeat(longest + 1);
   return longest === 0 ? `\`${line}\`` : `${fence} ${line} ${fence}`;
@@ -846,5 +850,5 @@ function asBlock(text: string): string {
 }
 
 function escaped(text: string): string {
-  return text.slice(0, 500).replace(/[\\`*_{}[\]<>()#!|~]/g, '\\$&');
+  return text.slice(0, LONGEST_LINE).replace(/[\\`*_{}[\]<>()#!|~]/g, '\\$&');
 }

@@ -1,7 +1,7 @@
 import { isOnOtherServer, pathBelowFolder, writtenPlatform } from '../base/fileName.ts';
 import { type GuardReason, guardReason } from '../base/guardedFiles.ts';
 import { type Reach, ReachFinder } from './commandReach.ts';
-import { codeIsGrave, type ProgramCall, RULES, type Rule, sshOperands } from './dangerousPrograms.ts';
+import { codeIsGrave, isRemote, type ProgramCall, RULES, type Rule, sshOperands } from './dangerousPrograms.ts';
 import { type CdPlace, LineFolder } from './lineFolder.ts';
 import { FOLDER_OPTION, optionName, READERS, RUNNING_OPTIONS, RUNNING_SUBCOMMANDS, TASK_RUNNERS } from './programOptions.ts';
 import { sedEffects } from './sedScript.ts';
@@ -523,9 +523,7 @@ class Judge {
         const name = word.text.replace(/[+[=].*$/s, '');
         this.#variables.set(name, []);
         // Many lines add a folder of the system's tools to the path.
-        const isOwn = this.#listsOwnFolders(name, word.text.slice(word.text.indexOf('=') + 1));
-        if (name !== word.text && !isOwn && (STEERING_VARIABLE.test(name) || LOADS_IN_NODE.test(word.text)))
-          this.#at('unsure', word, scope, name !== 'PATH');
+        if (name !== word.text && this.#steers(name, word.text)) this.#at('unsure', word, scope, name !== 'PATH');
       }
   }
 
@@ -602,11 +600,16 @@ class Judge {
       this.#judgeRead(word, scope, value);
       this.#reach.holds(value);
       if (name !== undefined) this.#variables.set(name, [{ ...word, text: value }]);
-      const loads = LOADS_IN_NODE.test(word.text);
-      const steers = name !== undefined && STEERING_VARIABLE.test(name) && !this.#listsOwnFolders(name, value) && at < words.length;
-      if (steers || loads) this.#at('unsure', word, scope, true);
+      if (LOADS_IN_NODE.test(word.text) || (name !== undefined && at < words.length && this.#steers(name, word.text)))
+        this.#at('unsure', word, scope, true);
     }
     return words.slice(at);
+  }
+
+  /** True for an assignment that decides what other programs run. */
+  #steers(name: string, assignment: string): boolean {
+    const value = assignment.slice(assignment.indexOf('=') + 1);
+    return LOADS_IN_NODE.test(assignment) || (STEERING_VARIABLE.test(name) && !this.#listsOwnFolders(name, value));
   }
 
   /** True where a list of folders names only those before and, as literal text, the session's own; for programs, those of its tools. */
@@ -924,13 +927,12 @@ class Judge {
       const path = value?.[1] ?? value?.[2] ?? word.text;
       const before = args[at - 1]?.text ?? '';
       const isFile = CONTAINERS.test(program) && CONTAINER_FILE.test(/^--?[\w-]+(?==)/.exec(word.text)?.[0] ?? before);
-      const isContext = word === context;
-      const isPlace = runsIn(before) || isFile || isContext || /^(?:-i|-F|--target-directory)$/.test(before);
+      const isPlace = runsIn(before) || isFile || word === context || /^(?:-i|-F|--target-directory)$/.test(before);
       const isOutput = OUTPUT_OPTION.test(before) || OUTPUT_OPTION.test(/^(--?[\w-]+)=/.exec(word.text)?.[1] ?? '');
       if (isOutput) this.#judgeWrite(word, scope, path);
       if (skipped && !isPlace) continue;
       // A place on another computer.
-      if (/^(?:scp|rsync)$/.test(program) && /^(?:[\w.-]+@)?[\w.-]{2,}:/.test(word.text)) continue;
+      if (/^(?:scp|rsync)$/.test(program) && isRemote(word)) continue;
       if (writes) this.#judgeWrite(word, scope, path);
       else this.#judgeRead(word, scope, path);
     }
@@ -973,7 +975,7 @@ class Judge {
       this.#at('outside', word, scope, true);
     this.#reach.names(this.#placeOf(path), word, 'written');
     if (this.#looksOutside(path) && this.#isFirstOutside(path)) this.#at('outside', word, scope, true);
-    // Where it begins with a variable that the line does not set, nobody knows where that is.
+    // Where a variable lies that the line does not set is unknown.
     const variable = word.expands && path === word.text ? this.#variableOf(word) : undefined;
     if (variable && !this.#variables.isSet(variable.name) && !this.#isOutsideKnown) this.#at('outside', word, scope, true);
     this.#writes += 1;

@@ -326,7 +326,9 @@ of(
 of('ngrok cloudflared localtunnel lt', { kind: 'publishes', grave: true });
 
 // --- Files and texts that leave this computer.
-const isRemote = ({ text }: ShellWord) => /^(?:[\w.-]+@)?[\w.-]{2,}:(?!\\)|^\w+:\/\//.test(text) && !/^[A-Za-z]:[\\/]/.test(text);
+/** True for a place on another computer. */
+export const isRemote = ({ text }: ShellWord): boolean =>
+  /^(?:[\w.-]+@)?[\w.-]{2,}:(?!\\)|^\w+:\/\//.test(text) && !/^[A-Za-z]:[\\/]/.test(text);
 of('curl', {
   kind: 'sends',
   grave: true,

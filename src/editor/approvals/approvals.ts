@@ -63,7 +63,7 @@ export interface ApprovalsDeps {
   readonly diffsClosed: (sessionId: SessionId, askId: AskId) => Promise<void>;
   /** The proposed text as the user edited it in the diff; undefined when unedited. */
   readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
-  /** Keeps feedback that nobody asks for any more. */
+  /** Keeps feedback whose request was withdrawn. */
   readonly keep: (feedback: string) => void;
   /** Adds a Parley rule that holds until the session is closed. */
   readonly addSessionRule: (sessionId: SessionId, rule: ApprovalRule) => void;

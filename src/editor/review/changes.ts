@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
 import type { ChangeSet, RestoredFile, UnreviewedFile } from '../../live/review/changeSet.ts';
-import type { ChangeSets, OfSession } from '../../live/review/changeSets.ts';
+import type { ChangeSets, OfSession, SessionHunk } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { isSameFile } from '../../protocols/paths.ts';
 import type { Session, SessionId, TurnId } from '../../session/model.ts';
@@ -20,8 +20,9 @@ import {
   type TurnRow,
 } from './changesTree.ts';
 import { DELETED_AFTER, DELETED_BEFORE, noChangeHere, openTextDiff, REVIEW_SCHEME } from './documents.ts';
-import { covers, type FileHunks, type SessionHunk, takesTyped } from './fileHunks.ts';
+import { covers, type FileHunks, takesTyped } from './fileHunks.ts';
 import { effectWords, isLeft, leftWords, listed, reasonWords, restoredWords } from './restoreWords.ts';
+import { diffsOf } from './severalDiffs.ts';
 
 const VIEW = 'parley.changes';
 /** Files whose diffs a preview opens. */
@@ -103,7 +104,7 @@ export class ChangesReview implements Disposable {
     const hunk = at === undefined ? undefined : reviewed?.hunks.find((one) => covers(one, at) && isOf(one));
     if (!reviewed || !hunk) return noChangeHere();
     const withTyped = how === 'undo' && takesTyped(hunk);
-    if (withTyped && !(await this.#confirmTyped(await this.#hunks.writers(reviewed.file, hunk)))) return;
+    if (withTyped && !(await this.#confirmTyped((await this.#hunks.writers(reviewed.file, [hunk])).flat()))) return;
     await this.#sets.lookAll();
     await hunk.of.set.settle(reviewed.file, how, [hunk], withTyped);
     if (place === undefined) await this.#hunks.goOn();
@@ -395,7 +396,7 @@ async function eachOf(all: readonly OfSession[], work: (one: OfSession) => Promi
 /** The file of the active tab, and whether the tab is a diff against its earlier text, or several in one editor. */
 function inFront(): { readonly current: string; readonly inDiff: boolean } {
   const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-  if (isMultiDiff(input)) return { current: vscode.window.activeTextEditor?.document.uri.fsPath ?? '', inDiff: true };
+  if (diffsOf(input)) return { current: vscode.window.activeTextEditor?.document.uri.fsPath ?? '', inDiff: true };
   if (input instanceof vscode.TabInputTextDiff) return { current: input.modified.fsPath, inDiff: isFileOrOurs(input.modified) };
   const isFile = input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom || input instanceof vscode.TabInputNotebook;
   return { current: isFile ? input.uri.fsPath : '', inDiff: false };
@@ -403,11 +404,6 @@ function inFront(): { readonly current: string; readonly inDiff: boolean } {
 
 function isFileOrOurs({ scheme }: vscode.Uri): boolean {
   return scheme === 'file' || scheme.startsWith(REVIEW_SCHEME);
-}
-
-/** The editor has a class for it, which its types do not know yet. */
-function isMultiDiff(input: unknown): boolean {
-  return typeof input === 'object' && input !== null && 'textDiffs' in input;
 }
 
 function isText(tab: vscode.Tab | undefined): boolean {

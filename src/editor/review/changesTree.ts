@@ -6,9 +6,7 @@ import { linkWords, permissionWords } from '../../session/fileWords.ts';
 import type { Session, SessionId, TurnFile, TurnId } from '../../session/model.ts';
 import { rowName, titleOf } from '../../session/select.ts';
 import { shortened } from '../../session/visible.ts';
-
-/** UTF-16 units of a session's name beside a file. */
-const LONGEST_NAME = 30;
+import { LONGEST_NAME } from './hunkLenses.ts';
 
 export interface FileRow {
   readonly kind: 'file';

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
 import type { UnreviewedFile, UnsavedBeside } from '../../live/review/changeSet.ts';
-import type { ChangeSets, OfSession } from '../../live/review/changeSets.ts';
+import type { ChangeSets, SessionHunk } from '../../live/review/changeSets.ts';
 import { isSameFile } from '../../protocols/paths.ts';
 import { plain } from '../../session/lineEnds.ts';
 import type { SessionId } from '../../session/model.ts';
@@ -29,10 +29,6 @@ type Followed = { readonly id: SessionId | undefined } | 'now';
 /** Command id that only CodeLenses run. */
 const SHOW_REMOVED = 'parley.showRemoved';
 
-/** A change of a session's agent. */
-export interface SessionHunk extends PlacedHunk {
-  readonly of: OfSession;
-}
 export interface Reviewed {
   readonly file: string;
   /** By session. */
@@ -370,7 +366,7 @@ export class FileHunks implements Disposable {
     if (isOfMode) return [...this.#wholeLenses(document), ...besideLenses(document, reviewed.beside)];
     const isDrawn = hunks.length > MOST_DRAWN ? aroundScreen(document) : () => true;
     const isPlain = isPlainTab(uri);
-    const writers = await Promise.all(hunks.map((one) => this.writers(reviewed.file, one)));
+    const writers = await this.writers(reviewed.file, hunks);
     const isNamed = hunks.some(({ of }) => !this.#sets.isActive(of.id));
     const decisions = hunks.flatMap((one, at) => {
       const range = rangeOf(one, document);
@@ -391,12 +387,14 @@ export class FileHunks implements Disposable {
     return [...decisions, ...besideLenses(document, reviewed.beside)];
   }
 
-  /** Who has written into a change since: other sessions, and the user. */
-  async writers(file: string, { of, ...hunk }: SessionHunk): Promise<readonly string[]> {
-    if (!hunk.hunk.written) return [];
-    const others = await this.#sets.writers(file, hunk, of.id);
-    const users = others.some(({ isAll }) => isAll) ? [] : [vscode.l10n.t('edited by you')];
-    return [...others.map(({ id }) => bySession(this.#sets.nameOf(id))), ...users];
+  /** Who has written into each change since: other sessions, and the user. */
+  async writers(file: string, hunks: readonly SessionHunk[]): Promise<readonly (readonly string[])[]> {
+    const found = await this.#sets.writers(file, hunks);
+    return hunks.map(({ hunk }, at) => {
+      const others = found[at] ?? [];
+      const isUsers = hunk.written && !others.some(({ isAll }) => isAll);
+      return [...others.map(({ id }) => bySession(this.#sets.nameOf(id))), ...(isUsers ? [vscode.l10n.t('edited by you')] : [])];
+    });
   }
 
   /** Files that have no hunks are decided about as a whole: what is no text for us, or of which only the permissions have changed. */

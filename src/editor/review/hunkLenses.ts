@@ -11,8 +11,8 @@ import { lensTooltip } from './lenses.ts';
 /** Command id that only CodeLenses run. */
 export const MERGE_UNSAVED = 'parley.mergeUnsaved';
 
-/** UTF-16 units of a session's name above a change. */
-const LONGEST_NAME = 30;
+/** UTF-16 units of a session's name above a change or beside a file. */
+export const LONGEST_NAME = 30;
 
 export function bySession(name: string): string {
   return vscode.l10n.t('By {0}', shortLabel(name, LONGEST_NAME));

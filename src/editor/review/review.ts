@@ -641,8 +641,13 @@ function isOfTurn({ left, right }: Pick<OpenDiff, 'left' | 'right'>): boolean {
   return [left, right].some(({ query }) => TURN_SIDE.test(query));
 }
 
-function allReviews(): readonly NonNullable<ReturnType<typeof reviewSides>>[] {
-  return vscode.window.tabGroups.all.flatMap((group) => group.tabs).flatMap((tab) => reviewSides(tab) ?? []);
+/** Our diff tabs, with their sides. */
+function allReviews() {
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  return tabs.flatMap((tab) => {
+    const sides = reviewSides(tab);
+    return sides ? [{ tab, ...sides }] : [];
+  });
 }
 
 function activeReview(): ReturnType<typeof reviewSides> {
@@ -651,16 +656,10 @@ function activeReview(): ReturnType<typeof reviewSides> {
 
 /** Closes our diff tabs, never the user's tabs. Saves changed text in them to memory first, so that the editor does not ask. */
 async function closeReviews(matches: (sides: { readonly left: vscode.Uri; readonly right: vscode.Uri }) => boolean): Promise<void> {
-  const found = () =>
-    vscode.window.tabGroups.all
-      .flatMap((group) => group.tabs)
-      .filter((tab) => {
-        const sides = reviewSides(tab);
-        return sides !== undefined && matches(sides);
-      });
-  await saveAll(found().flatMap((tab) => reviewSides(tab)?.right ?? []));
+  const found = () => allReviews().filter(matches);
+  await saveAll(found().map(({ right }) => right));
   // The editor closes no tab that it has reported again meanwhile.
-  const closing = found();
+  const closing = found().map(({ tab }) => tab);
   if (closing.length > 0) await vscode.window.tabGroups.close(closing, true);
 }
 
@@ -685,5 +684,5 @@ function isOpenFile(file: string): boolean {
 /** True when a tab shows this right side. */
 function isOpenTab(right: vscode.Uri): boolean {
   const wanted = right.toString();
-  return vscode.window.tabGroups.all.some((group) => group.tabs.some((tab) => reviewSides(tab)?.right.toString() === wanted));
+  return allReviews().some((one) => one.right.toString() === wanted);
 }

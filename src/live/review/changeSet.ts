@@ -654,15 +654,8 @@ export class ChangeSet {
     return present !== undefined ? this.#segmentsIn(file, found, present) : undefined;
   }
 
-  /**
-   * Whether this session's latest prompts, decided about or not, have written into those lines of a file as they are now; `isAll`: and nobody after them.
-   */
-  async wroteInto(file: string, hunk: PlacedHunk): Promise<{ readonly isAll: boolean } | undefined> {
-    const wrote = (await this.#wroteIn(file)).filter((one) => overlaps(one, hunk));
-    return wrote.length === 0 ? undefined : { isAll: wrote.every((one) => !one.hunk.written) };
-  }
-
-  async #wroteIn(file: string): Promise<readonly PlacedHunk[]> {
+  /** What this session's latest prompts, decided about or not, have written into a file, in its lines as they are now. */
+  async wroteIn(file: string): Promise<readonly PlacedHunk[]> {
     const name = nameOf(this.#folders, file) ?? '';
     const changes = this.#state.checkpoints.flatMap((one) => one.changes).filter((one) => one.name === name);
     const present = changes.length > 0 ? shortText(await this.#deps.effects.readText(file)) : undefined;
@@ -1788,11 +1781,6 @@ function linksOf({ before, after }: Pick<Tracked, 'before' | 'after'>): Pick<Tur
 function touches(one: PlacedHunk, other: PlacedHunk): boolean {
   const end = ({ hunk, afterLine }: PlacedHunk) => afterLine + hunk.after.length;
   return one.afterLine <= end(other) && other.afterLine <= end(one);
-}
-
-function overlaps(one: PlacedHunk, other: PlacedHunk): boolean {
-  const end = ({ hunk, afterLine }: PlacedHunk) => afterLine + Math.max(1, hunk.after.length);
-  return one.afterLine < end(other) && other.afterLine < end(one);
 }
 
 function sameHunk(a: Hunk, b: Hunk): boolean {

@@ -8,6 +8,7 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Session, SessionId, ToolCall, Turn, TurnFile, TurnId, UnlistedChanges } from '../../session/model.ts';
 import { isSettled } from '../../session/parts.ts';
 import { correctionTexts } from '../../session/proposal.ts';
+import type { PlacedHunk } from '../../session/segments.ts';
 import { callsOf, diffsOf, isBusy, titleOf, turnFiles } from '../../session/select.ts';
 import type { SessionHost } from '../surface.ts';
 import type { ChangeSet, Explain, FileEffects, UnreviewedFile } from './changeSet.ts';
@@ -30,7 +31,11 @@ export interface OfSession {
   readonly id: SessionId;
   readonly set: ChangeSet;
 }
-/** `isAll`: nobody has written into its lines since. */
+/** A change of a session's agent. */
+export interface SessionHunk extends PlacedHunk {
+  readonly of: OfSession;
+}
+/** `isAll`: its lines are as it wrote them. */
 export interface Writer {
   readonly id: SessionId;
   readonly isAll: boolean;
@@ -134,16 +139,18 @@ export class ChangeSets implements Disposable {
     return session ? titleOf(session) || session.agent.name : '';
   }
 
-  /** The sessions whose agents have written into lines that another one had written there: into that hunk of its changes. */
-  async writers(file: string, hunk: Parameters<ChangeSet['wroteInto']>[1], than: SessionId): Promise<readonly Writer[]> {
-    const others = this.all.filter(({ id }) => id !== than);
-    const found = await Promise.all(
-      others.map(async ({ id, set }) => {
-        const wrote = await set.wroteInto(file, hunk);
-        return wrote ? [{ id, ...wrote }] : [];
-      }),
-    );
-    return found.flat();
+  /** For each hunk that was written into since: the other sessions whose agents have done so. */
+  async writers(file: string, hunks: readonly SessionHunk[]): Promise<readonly (readonly Writer[])[]> {
+    const edited = hunks.filter(({ hunk }) => hunk.written);
+    const others = this.all.filter(({ id }) => edited.some(({ of }) => of.id !== id));
+    const all = await Promise.all(others.map(async ({ id, set }) => ({ id, wrote: await set.wroteIn(file) })));
+    return hunks.map((one) => {
+      if (!one.hunk.written) return [];
+      return all.flatMap(({ id, wrote }) => {
+        const there = id === one.of.id ? [] : wrote.filter((other) => overlaps(other, one));
+        return there.length === 0 ? [] : [{ id, isAll: there.every(({ hunk }) => !hunk.written) }];
+      });
+    });
   }
 
   /**
@@ -515,4 +522,10 @@ function explaining(
   const [only, ...more] = able.filter((call) => diffsOf(call).length === 0 && isInTime(call));
   if (!only) return undefined;
   return more.length === 0 ? { named: false, callId: only.id } : { named: false };
+}
+
+/** In the same lines of a text. */
+function overlaps(one: PlacedHunk, other: PlacedHunk): boolean {
+  const end = ({ hunk, afterLine }: PlacedHunk) => afterLine + Math.max(1, hunk.after.length);
+  return one.afterLine < end(other) && other.afterLine < end(one);
 }

@@ -446,7 +446,8 @@ test(
       hunksOfSegments((await fakeHost.sets.of(id)?.segments(file)) ?? []).find(({ hunk }) => hunk.written);
     const writers = async () => {
       const hunk = await written('a');
-      return hunk && fakeHost.sets.writers(file, hunk, 'a');
+      const of = fakeHost.sets.all.find(({ id }) => id === 'a');
+      return hunk && of && (await fakeHost.sets.writers(file, [{ ...hunk, of }]))[0];
     };
     fakeHost.write('shared', 'one\ntwo\nthree\n');
     for (const id of ['a', 'b']) {
