@@ -6,7 +6,7 @@ import { type Log, messageOf } from '../../base/log.ts';
 import { hasMixedEnds, inMannerOf, type Manner, mannerOf, plain, withMarkOf } from '../../session/lineEnds.ts';
 import { mergedInto } from '../../session/merge.ts';
 import type { CallId, TurnFile, TurnId, UnlistedChanges } from '../../session/model.ts';
-import type { Correction } from '../../session/proposal.ts';
+import { type Correction, correctionTexts } from '../../session/proposal.ts';
 import {
   afterLineOf,
   afterText,
@@ -609,8 +609,8 @@ export class ChangeSet {
     });
   }
 
-  /** Files that are not as the agent knows them. */
-  corrections(): Promise<readonly Correction[]> {
+  /** What the agent is told of the files that are not as it knows them. */
+  corrections(): Promise<readonly string[]> {
     return this.#run(async () => {
       const found: Correction[] = [];
       for (const [name, { content, how }] of this.#state.known) {
@@ -619,7 +619,7 @@ export class ChangeSet {
         const texts = how === 'restored' ? [] : [await this.#textOf(content), await this.#textOf(present)];
         found.push({ path: shownName(this.#folders, name), how, known: texts[0], present: texts[1] });
       }
-      return found;
+      return correctionTexts(found);
     });
   }
 

@@ -7,7 +7,6 @@ import { isForeign, isSameFile, keyOfFile, realPathNow } from '../../protocols/p
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Session, SessionId, ToolCall, Turn, TurnFile, TurnId, UnlistedChanges } from '../../session/model.ts';
 import { isSettled } from '../../session/parts.ts';
-import { correctionTexts } from '../../session/proposal.ts';
 import type { PlacedHunk } from '../../session/segments.ts';
 import { callsOf, diffsOf, isBusy, titleOf, turnFiles } from '../../session/select.ts';
 import type { SessionHost } from '../surface.ts';
@@ -236,7 +235,7 @@ export class ChangeSets implements Disposable {
 
   /** Tells the agent with its next prompt which files differ from what it knows. */
   async updateCorrections(id: SessionId): Promise<void> {
-    const texts = correctionTexts((await this.of(id)?.corrections()) ?? []);
+    const texts = (await this.of(id)?.corrections()) ?? [];
     const { corrections = [] } = this.#host.get(id)?.store.now ?? {};
     if (JSON.stringify(texts) !== JSON.stringify(corrections)) this.#publish(id, { type: 'corrections.set', texts });
   }
