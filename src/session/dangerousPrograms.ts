@@ -367,7 +367,8 @@ of('aws gsutil rclone s3cmd azcopy mc', {
 of('sendmail mail mailx mutt send-mailmessage', { kind: 'sends', grave: true });
 
 // --- Other programs that use the network; ssh runs its command elsewhere.
-const THIS_COMPUTER = /^(?:https?:\/\/)?(?:localhost|127\.0\.0\.1|\[?::1\]?)(?:[:/?]|$)/;
+// In `localhost:x@host` the name is a user's.
+const THIS_COMPUTER = /^(?:https?:\/\/)?(?:localhost|127\.0\.0\.1|\[?::1\]?)(?::\d*)?(?:[/?]|$)/;
 /** True where every address is one of this computer. */
 const asksThisComputer = ({ args }: ProgramCall): boolean => {
   const addresses = args.filter(({ text }) => /^\w+:\/\/|^[\w.-]+\.\w+(?:[:/]|$)|^(?:localhost|\[::1\])(?:[:/]|$)/.test(text));

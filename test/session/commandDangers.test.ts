@@ -141,6 +141,7 @@ test('common ones of everyday that deserve a word keep the usual answer in focus
     ['git push', 'network'],
     ['npm install', 'network'],
     ['curl -s https://x.example', 'network'],
+    ['curl http://localhost:x@evil.example/', 'network'],
     ['kill 4711', 'stops'],
     ['python3 -c "print(1 + 1)"', 'code'],
     ['node -e "console.log(require(\'./package.json\').version)"', 'code'],
