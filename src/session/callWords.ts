@@ -413,7 +413,7 @@ function decidedShort({ decision, status }: ToolCall): Pick<CallWords, 'decidedS
   if (decision?.kind !== 'approval' || (isRejection(decision) && status === 'running')) return {};
   const isByRule = decision.by === 'rule';
   if (isRejection(decision)) return { decidedShort: isByRule ? t('by rule') : t('by you') };
-  const byUser = decision.edited ? t('edited by you') : '✓';
+  const byUser = decision.edited ? t('edited by you') : `✓ ${t('by you')}`;
   return decision.effect.startsWith('allow') ? { decidedShort: isByRule ? `✓ ${t('by rule')}` : byUser } : {};
 }
 

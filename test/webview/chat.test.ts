@@ -969,7 +969,7 @@ test('the row of a call says who decided; what was rejected is folded, and neith
   const stage = await Stage.open(session({ turns: [turn({ parts })] }));
   const said = (part: string) => stage.all('.decided').map((one) => (one.querySelector(part) ?? one).textContent?.trim());
   assert.deepEqual(said('.in-full'), ['allowed by you', 'allowed by your rule', 'allowed by you', 'by you']);
-  assert.deepEqual(said('.in-short'), ['✓', '✓ by rule', '✓', 'by you']);
+  assert.deepEqual(said('.in-short'), ['✓ by you', '✓ by rule', '✓ by you', 'by you']);
   assert.equal(stage.all('.call-toggle').at(3)?.getAttribute('aria-expanded'), 'false');
   assert.match(stage.text('.sum'), /Ran 3 commands/);
 });
@@ -982,7 +982,7 @@ test('what the agent ran because of an earlier answer says so, and is counted wi
   const stage = await Stage.open(session({ turns: [turn({ parts })] }));
   const said = (part: string) => stage.all('.decided').map((one) => one.querySelector(part)?.textContent?.trim());
   assert.deepEqual(said('.in-full'), ['allowed by you · For this session', 'allowed by your rule · For this session']);
-  assert.deepEqual(said('.in-short'), ['✓', '✓ by rule']);
+  assert.deepEqual(said('.in-short'), ['✓ by you', '✓ by rule']);
   assert.match(stage.text('.sum'), /allowed by your rule: 1/);
 });
 
