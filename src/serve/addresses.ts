@@ -11,21 +11,25 @@ export interface ContentPlace {
   readonly sessionId: string;
   /** The ask or the call. */
   readonly owner: string;
+  /** The call that an ask is about, which keeps its diffs when the ask is over; '' for none. */
+  readonly callId: string;
   readonly at: number;
   readonly side: 'before' | 'after';
+  /** As the diff names it. */
+  readonly file: string;
 }
 
 const SCHEME = 'parley-content:';
 
 /** Returns the address of one side of a diff, under the file's own path (ahp.md §6). */
-export function contentUri({ sessionId, owner, at, side }: ContentPlace, file: string): string {
-  return addressOf(SCHEME, [sessionId, owner, String(at), side], file);
+export function contentUri({ sessionId, owner, callId, at, side, file }: ContentPlace): string {
+  return addressOf(SCHEME, [sessionId, owner, callId, String(at), side, file], file);
 }
 
 export function contentPlace(uri: string): ContentPlace | undefined {
-  const [sessionId, owner, at, side] = partsOf(SCHEME, uri);
-  if (sessionId === undefined || owner === undefined || (side !== 'before' && side !== 'after')) return undefined;
-  return { sessionId, owner, at: Number(at), side };
+  const [sessionId, owner, callId, at, side, file] = partsOf(SCHEME, uri);
+  if (sessionId === undefined || owner === undefined || callId === undefined || file === undefined) return undefined;
+  return side === 'before' || side === 'after' ? { sessionId, owner, callId, at: Number(at), side, file } : undefined;
 }
 
 /** One side of a file that an agent has changed: since it was reviewed last, or in one turn. */

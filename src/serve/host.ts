@@ -21,7 +21,7 @@ import { Changesets } from './changesets.ts';
 import { Channels, type ClientConnection, type HostClient, MOST_SUBSCRIPTIONS, type Origin } from './channels.ts';
 import { attachedUris, decideChat, decideSession } from './decide.ts';
 import { type Hosted, type HostedDeps, HostedSessions, sessionOf } from './hosted.ts';
-import { diffsUnder } from './translate.ts';
+import { shownText } from './translate.ts';
 
 /** Milliseconds to collect changes before sending them to clients; the first change after a pause, or of a turn, goes out at once. */
 const GATHER = 16;
@@ -511,8 +511,7 @@ class ClientRequests {
     const place = contentPlace(uri);
     const hosted = place && this.#hosted.byId(place.sessionId);
     const session = hosted && (this.#hosted.session(hosted) ?? (await this.#hosted.stored(hosted)));
-    const diff = place && session && diffsUnder(session, place.owner)[place.at];
-    return diff?.[place?.side ?? 'after'];
+    return place && session && shownText(session, place);
   }
 
   async #completions({ channel, text, offset }: z.infer<typeof shapes.completions>) {

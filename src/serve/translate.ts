@@ -46,7 +46,7 @@ import type {
 } from '../session/model.ts';
 import { askTitle, findTerminal, relativePath, runningTurn, titleOf } from '../session/select.ts';
 import { approvalHeading } from '../session/shownApproval.ts';
-import { contentUri, fileUri, terminalUri } from './addresses.ts';
+import { type ContentPlace, contentUri, fileUri, terminalUri } from './addresses.ts';
 import { codeOf, commandOf, namedCommand, printedTerminal } from './terminals.ts';
 
 /*
@@ -386,7 +386,7 @@ class ActionBuilder {
   #output(call: ToolCall, output: Output, at: number, isOver: boolean): ResultContent | undefined {
     switch (output.kind) {
       case 'diff':
-        return { type: 'fileEdit', ...fileEdit(output.diff, this.#session.id, call.id, at) };
+        return { type: 'fileEdit', ...fileEdit(output.diff, { sessionId: this.#session.id, owner: call.id, callId: '', at }) };
       case 'terminal': {
         const terminal = findTerminal(this.#session, output.terminalId);
         return terminal && terminalContent(terminal, this.#session.id, call, isOver);
@@ -583,7 +583,7 @@ function confirmationOf(ask: Approval, call: ToolCall, session: Session): Confir
         ];
   });
   const diffs = ask.detail.type === 'edit' ? ask.detail.diffs : [];
-  const items = diffs.map((diff, at) => fileEdit(diff, session.id, ask.id, at));
+  const items = diffs.map((diff, at) => fileEdit(diff, { sessionId: session.id, owner: ask.id, callId: ask.callId ?? '', at }));
   return {
     // A client reads it as markdown, which would take signs of a command away.
     confirmationTitle: { markdown: escaped(shown) },
@@ -631,9 +631,9 @@ function terminalContent(terminal: Terminal, sessionId: string, call: ToolCall, 
   };
 }
 
-function fileEdit(diff: Diff, sessionId: string, owner: string, at: number): FileEdit {
+function fileEdit(diff: Diff, place: Pick<ContentPlace, 'sessionId' | 'owner' | 'callId' | 'at'>): FileEdit {
   const uri = fileUri(diff.path);
-  const side = (which: 'before' | 'after') => ({ uri, content: { uri: contentUri({ sessionId, owner, at, side: which }, diff.path) } });
+  const side = (which: 'before' | 'after') => ({ uri, content: { uri: contentUri({ ...place, side: which, file: diff.path }) } });
   const { added, removed } = hunksOf(diff);
   return {
     ...(diff.before === null ? {} : { before: side('before') }),
@@ -642,8 +642,14 @@ function fileEdit(diff: Diff, sessionId: string, owner: string, at: number): Fil
   };
 }
 
+/** Returns the text that an address names; undefined where it is gone. Clients keep the diff of an ask open after they have answered it (seen). */
+export function shownText(session: Session, { owner, callId, at, side, file }: ContentPlace): string | null | undefined {
+  const diff = diffsUnder(session, owner)[at] ?? diffsUnder(session, callId).find((one) => one?.path === file);
+  return diff?.[side];
+}
+
 /** Returns the diffs of one ask or call, in the order that addresses number them. */
-export function diffsUnder(session: Session, owner: string): readonly (Diff | undefined)[] {
+function diffsUnder(session: Session, owner: string): readonly (Diff | undefined)[] {
   const ask = session.asks.find((one) => one.id === owner);
   if (ask?.kind === 'approval' && ask.detail.type === 'edit') return ask.detail.diffs;
   for (const turn of session.turns.toReversed())

@@ -149,9 +149,9 @@ test('no request reads a file of the computer, and none that is odd stops the ho
     `parley-changed:${secret}?`,
     `parley-changed:${secret}?....`,
     ...[`../${path.basename(folder)}/secret`, '__proto__', '\0'].map((sessionId) =>
-      contentUri({ sessionId, owner: 'c', at: 0, side: 'after' }, 'x'),
+      contentUri({ sessionId, owner: 'c', callId: 'c', at: 0, side: 'after', file: 'x' }),
     ),
-    contentUri({ sessionId: 'a', owner: 'b', at: Number.NaN, side: 'after' }, 'x'),
+    contentUri({ sessionId: 'a', owner: 'b', callId: '', at: Number.NaN, side: 'after', file: 'x' }),
     'parley-content:/x?a.b.NaN.after',
     'parley-content:/%E0%A4%A?%E0%A4%A.b.0.after',
     ...(['before', 'after'] as const).flatMap((side) =>

@@ -27,9 +27,9 @@ test('addresses of texts are read as they come back from VS Code, which writes p
         assert.deepEqual(changedTextPlace(written(uri)), place);
       }
     }
-    const place = { sessionId: 'id-1', owner: 'call//1', at: 2, side: 'after' } as const;
-    assert.deepEqual(contentPlace(contentUri(place, file)), place);
-    assert.deepEqual(contentPlace(written(contentUri(place, file))), place);
+    const place = { sessionId: 'id-1', owner: 'ask', callId: 'call//1', at: 2, side: 'after', file } as const;
+    assert.deepEqual(contentPlace(contentUri(place)), place);
+    assert.deepEqual(contentPlace(written(contentUri(place))), place);
   }
 });
 
@@ -41,6 +41,6 @@ test('both sides of a file that stayed where it was have the path of that file: 
   assert.deepEqual([side('before').pathname, side('after').pathname], [pathname, pathname]);
   assert.notEqual(side('before').href, side('after').href);
   assert.equal(side('before', path.resolve('old.ts')).pathname, pathToFileURL(path.resolve('old.ts')).pathname);
-  const asked = (which: 'before' | 'after') => new URL(contentUri({ sessionId: 'id-1', owner: 'c', at: 0, side: which }, file));
+  const asked = (which: 'before' | 'after') => new URL(contentUri({ sessionId: 'id-1', owner: 'c', callId: '', at: 0, side: which, file }));
   assert.deepEqual([asked('before').pathname, asked('after').pathname], [pathname, pathname]);
 });

@@ -157,6 +157,7 @@ for (const { protocol, args, asksBy } of AGENTS)
       await allow('t1', call.toolCallId);
       await ends('t1');
       assert.equal(readFileSync(notes, 'utf8'), 'Buy paper\n');
+      assert.deepEqual([(await text(edit?.before)).trim(), (await text(edit?.after)).trim()], ['Buy ink', 'Buy paper'], 'after the answer');
       const changes = `${session}/changeset/session`;
       await client.subscribe(changes);
       await until(() => client.changesets.get(changes)?.files.length === 1);
