@@ -84,7 +84,8 @@ test(
     await pick.title.filter({ hasText: 'npm run stray' }).waitFor();
     await pick.readable();
     await stray();
-    await pick.focusedRow('Allow once').waitFor();
+    await pick.focusedRow('').waitFor({ state: 'detached' });
+    await page.keyboard.press('Enter');
     await page.keyboard.press('s');
     await pick.focusedRow('Allow for this session').waitFor();
     await stray();

@@ -9,13 +9,15 @@ import { type AskKey, keyOf } from './queue.ts';
  * held back, and than the pauses of someone who types.
  */
 const QUIET = 500;
+/** The wait after a key that was surely meant for elsewhere, in waits: who searches for keys rests longer between them. */
+const STRAY = 3;
 
 /** Ignores keys that were meant for whatever had the focus before: each one restarts the wait. None counts before `begin`. */
 export class KeyGuard {
   readonly #now: () => number;
   readonly #quiet: number;
-  /** Time of the last stray key or of `begin`; undefined before. */
-  #last: number | undefined;
+  /** The time from which keys count; undefined before `begin`. */
+  #from: number | undefined;
 
   constructor(quiet = QUIET, now: () => number = () => performance.now()) {
     this.#now = now;
@@ -24,30 +26,37 @@ export class KeyGuard {
 
   /** The ask is on the screen. */
   begin(): void {
-    this.#last = this.#now();
+    this.#from = this.#now() + this.#quiet;
   }
 
   /** Another ask follows, which is not on the screen yet. */
   stop(): void {
-    this.#last = undefined;
+    this.#from = undefined;
   }
 
   /** Handles a key. True when it counts. */
   press(): boolean {
-    if (this.#last === undefined) return false;
-    const rested = this.#now() - this.#last >= this.#quiet;
-    if (!rested) this.#last = this.#now();
-    return rested;
+    if (this.left === 0) return true;
+    this.restart();
+    return false;
   }
 
-  /** Restarts the wait after a stray key. */
   restart(): void {
-    if (this.#last !== undefined) this.#last = this.#now();
+    this.#wait(this.#quiet);
+  }
+
+  /** Handles a key that can only have been meant for elsewhere. */
+  stray(): void {
+    this.#wait(STRAY * this.#quiet);
   }
 
   /** Milliseconds until keys count, 0 when they do; undefined before `begin`. */
   get left(): number | undefined {
-    return this.#last === undefined ? undefined : Math.max(0, this.#last + this.#quiet - this.#now());
+    return this.#from === undefined ? undefined : Math.max(0, this.#from - this.#now());
+  }
+
+  #wait(milliseconds: number): void {
+    if (this.#from !== undefined) this.#from = Math.max(this.#from, this.#now() + milliseconds);
   }
 }
 

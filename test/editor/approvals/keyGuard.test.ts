@@ -15,6 +15,11 @@ test('keys count after a moment without one, and none before what is asked can b
   assert.equal(guard.press(), false);
   now += 700;
   assert.equal(guard.press(), true);
+  guard.stray();
+  now += 2000;
+  assert.equal(guard.press(), false, 'who searches for keys is still typing elsewhere');
+  now += 700;
+  assert.equal(guard.press(), true);
   guard.stop();
   now += 5000;
   assert.equal(guard.press(), false, 'something else is asked');
