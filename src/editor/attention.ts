@@ -4,7 +4,7 @@ import type { SessionHost } from '../live/surface.ts';
 import { answersIn } from '../session/approvalAnswers.ts';
 import type { Approval, Ask, AskId, Session, SessionId } from '../session/model.ts';
 import { titleOf } from '../session/select.ts';
-import { approvalHeading } from '../session/shownApproval.ts';
+import { approvalHeading, elsewhere } from '../session/shownApproval.ts';
 import type { StoreChange } from '../session/store.ts';
 import { fitsTitle } from './approvals/approvalPick.ts';
 import { askingSession } from './approvals/pickTitle.ts';
@@ -145,8 +145,7 @@ function answerLinks(session: Session, ask: Approval): readonly string[] {
   const { grave, once, reject } = answersIn(session, ask);
   const { detail } = ask;
   const isWhole = detail.type === 'command' && !detail.unsure && fitsTitle(detail.command) && (ask.beside ?? []).length === 0;
-  const hasOtherPlace = detail.type === 'command' && detail.cwd !== undefined && detail.cwd !== session.cwd;
-  if (!isWhole || hasOtherPlace || grave) return [];
+  if (!isWhole || elsewhere(detail, session.cwd) !== undefined || grave) return [];
   const decide = (label: string | undefined, how: 'accept' | 'reject') =>
     label === undefined ? [] : [link(label, 'parley.decide', [session.id, ask.id, how])];
   return [...decide(once?.label, 'accept'), ...decide(reject?.label, 'reject')];

@@ -1,5 +1,4 @@
 import { t } from '../base/l10n.ts';
-import { resolvePath } from '../base/paths.ts';
 import { answerSays } from './answerWords.ts';
 import { type Danger, isGrave } from './commandDangers.ts';
 import { CHANGING, dangersOf, misleadingOptions } from './dangers.ts';
@@ -7,6 +6,7 @@ import { isUnplaced } from './diffs.ts';
 import type { Approval, Option, Session } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
 import { byPath, forSession, optionName, rejection, saysByTitle } from './select.ts';
+import { elsewhere } from './shownApproval.ts';
 import { suggestedRules } from './suggestedRules.ts';
 
 /** The keys of answers, the same for every agent: once, session (or wider), always, reject, feedback. */
@@ -159,8 +159,7 @@ export function sameMeaning(one: Approval, other: Approval, cwd: string): boolea
 
 function meaningOf(ask: Approval, cwd: string): string {
   const { title, detail, beside, paths, options, revised, toolKind, outside, asker } = ask;
-  const isHere = detail.type === 'command' && detail.cwd !== undefined && resolvePath(cwd, detail.cwd) === resolvePath(cwd, '.');
-  const asked = isHere ? { ...detail, cwd: undefined } : detail;
+  const asked = detail.type === 'command' ? { ...detail, cwd: elsewhere(detail, cwd) } : detail;
   // The agent's title is shown only where the rest does not say it all.
   return JSON.stringify([saysByTitle(ask) ? title : null, asked, beside, paths, options, revised, toolKind, outside, asker]);
 }

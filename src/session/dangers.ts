@@ -37,6 +37,7 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
   const all: Danger[] = [];
   if (misleadingOptions(ask).size > 0) all.push({ kind: 'answers' });
   if (saysByTitle(ask) && misleads(ask.title)) all.push({ kind: 'hidden' });
+  if (ask.toolKind === 'execute') all.push(...inWordsOnly(ask, cwd));
   const own = membersOfDetail(ask.detail);
   all.push(...inMembers(ask, own, cwd));
   for (const detail of [ask.detail, ...(ask.beside ?? [])]) {
@@ -52,6 +53,15 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
   if (ask.toolKind === 'fetch') all.push({ kind: ask.detail.type === 'text' && own.some(sendsMore) ? 'sends' : 'network' });
   const isSaid = all.some(({ kind }) => ON_THE_NETWORK.has(kind));
   return DANGER_KINDS.flatMap((kind) => (kind === 'network' && isSaid ? [] : (worstOf(all.filter((one) => one.kind === kind)) ?? [])));
+}
+
+/** What runs where no member of the call says it: a title or a text may be the command. */
+function inWordsOnly({ title, detail }: Approval, cwd: string): readonly Danger[] {
+  if (detail.type !== 'text') return [];
+  const words = detail.text.replaceAll(/^\s*```.*$/gm, '');
+  const isUntold = /^[\s{}]*$/.test(words);
+  const isBad = isUntold || [title, words].some((text) => isGrave(commandDangers(text, cwd)));
+  return [{ kind: 'unsure', ...(isBad ? { grave: true } : {}) }];
 }
 
 /** True for the member of a fetch that is sent, or asks for a change. */

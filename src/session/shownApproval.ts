@@ -1,6 +1,7 @@
 import type { GuardReason } from '../base/guardedFiles.ts';
 import { readJson } from '../base/json.ts';
 import { t } from '../base/l10n.ts';
+import { resolvePath } from '../base/paths.ts';
 import type { Danger } from './commandDangers.ts';
 import { isUnplaced } from './diffs.ts';
 import { hunksOf, stepsOf } from './hunks.ts';
@@ -16,6 +17,12 @@ export interface ApprovalHeading {
   readonly subject?: string;
   /** The size of the change: "12 lines", "+2 −2". */
   readonly amount?: string;
+}
+
+/** Returns the folder a command runs in, where that is not the session's (`cwd`). */
+export function elsewhere(detail: ApprovalDetail, cwd: string): string | undefined {
+  if (detail.type !== 'command' || detail.cwd === undefined) return undefined;
+  return resolvePath(cwd, detail.cwd) === resolvePath(cwd, '.') ? undefined : detail.cwd;
 }
 
 /** Uses the agent's own title only where the details are incomplete: a title may differ from the action. */

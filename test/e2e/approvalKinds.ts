@@ -83,7 +83,7 @@ export const cases: readonly Case[] = [
   {
     name: 'new',
     title: /^Create src\/days\.ts \(\+40 −0\)$/,
-    keys: ['Enter'],
+    keys: ['a', 'Enter'],
     chosen: once,
     diff: true,
     request: (folder) => edit('5', 'edit', diff(folder, 'src/days.ts', null, `${lines(40)}\n`))(),

@@ -74,7 +74,7 @@ test(
       await isWhole(ran.locator('.decided .in-short'), ran);
       const code = await ran.locator('code').boundingBox();
       const title = await ran.locator('.call-title').boundingBox();
-      assert.ok(code && title && title.x + title.width - code.x > width / 3, 'the command has most of its row');
+      assert.ok(code && title && title.x + title.width - code.x > 0.3 * width, 'the command has room in its row');
     }
     assert.equal(await edited.locator('.words').getAttribute('title'), `Edited ${FILE} · allowed by you`);
     assert.match((await ran.locator('.words').getAttribute('title')) ?? '', /--sourcemap && npm test --workspaces/);

@@ -304,6 +304,18 @@ test('a dangerous command in a member beside the one that is shown is looked at 
   assert.ok(!grave('It needs sudo to work: see /etc/hosts'), 'words are no members');
 });
 
+test('what runs by words alone is judged by its title and its text, and looked at first where neither says anything', () => {
+  const said = (title: string, text: string) => dangersOf(ask({ type: 'text', text }, { title, toolKind: 'execute' }), cwd);
+  for (const [title, text] of [
+    ['npm test', 'rm -rf ~'],
+    ['sudo rm -rf /', 'Cleans up'],
+    ['Shell', '```sh\nsudo rm -rf /\n```'],
+    ['execute', '{}'],
+  ] as const)
+    assert.deepEqual(said(title, text), [{ kind: 'unsure', grave: true }], title);
+  assert.deepEqual(said('Run the tests', 'npm test'), [{ kind: 'unsure' }]);
+});
+
 test('what is written behind a change to a folder outside is outside, also where that folder may be read', () => {
   const kinds = (command: string) => dangersOf(ask({ type: 'command', command }), cwd).map(({ kind }) => kind);
   for (const command of [

@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { ApprovalAnswer, ApprovalAnswers } from '../../src/session/approvalAnswers.ts';
 import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
 import { byPath, type FileDiffs, longNames, relativePath } from '../../src/session/select.ts';
-import { approvalHeading, dangerText, excerptOf, inputText, shownDiffs, wordsBeside } from '../../src/session/shownApproval.ts';
+import { approvalHeading, dangerText, elsewhere, excerptOf, inputText, shownDiffs, wordsBeside } from '../../src/session/shownApproval.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { drawable, drawableEnd } from '../drawable.ts';
 import { iconOf } from '../icons.ts';
@@ -100,9 +100,9 @@ function detailView(
 ): TemplateResult | typeof nothing {
   switch (detail.type) {
     case 'command': {
-      const { cwd } = view.session;
+      const folder = elsewhere(detail, view.session.cwd);
       return html`${commandView(view, ask, key, detail.command, dangers)}
-        ${detail.cwd === undefined || detail.cwd === cwd ? nothing : html`<p class="faint">${t('in {0}', visibleText(detail.cwd))}</p>`}
+        ${folder === undefined ? nothing : html`<p class="faint">${t('in {0}', visibleText(folder))}</p>`}
         ${ask.editable && detail === ask.detail && detail.command.length <= UNFOLDED ? commandEditor(view, ask, edited ?? detail.command) : nothing}`;
     }
     case 'edit': {

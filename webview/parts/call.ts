@@ -114,7 +114,9 @@ function asidesOf({ result, problem, decided, decidedShort }: CallWords, steps: 
 /** Who decided. A narrow row shows the short words; its tooltip and a screen reader have the full ones. */
 function decidedView(decided: string, short: string | undefined): unknown {
   if (short === undefined || short === decided) return visible(decided);
-  return html`<span class="in-full">${visible(decided)}</span><span class="in-short" aria-hidden="true">${short}</span>`;
+  const byUser = ` ${t('by you')}`;
+  const mark = short === `✓${byUser}` ? html`✓<span class="user">${byUser}</span>` : short;
+  return html`<span class="in-full">${visible(decided)}</span><span class="in-short" aria-hidden="true">${mark}</span>`;
 }
 
 /** The row as one text, as its line may be cut. */

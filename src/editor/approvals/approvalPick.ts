@@ -7,6 +7,7 @@ import {
   type ApprovalAnswers,
   approvalAnswers,
   firstAnswers,
+  MOST_ANSWERS,
   sameMeaning,
 } from '../../session/approvalAnswers.ts';
 import { dangersOf } from '../../session/dangers.ts';
@@ -17,6 +18,7 @@ import {
   approvalHeading,
   changeAmounts,
   dangerText,
+  elsewhere,
   excerptOf,
   fileBecomes,
   inputText,
@@ -77,6 +79,8 @@ const NAME_IN_TITLE = LONGEST_TITLE - 100;
 const MOST_FILES = 50;
 /** Lines of a text shown under the answers. */
 const MOST_LINES = 8;
+/** Rows of changed lines that lie under the pick and are all shown in it: more would be out of sight. */
+const MOST_UNDER_PICK = 10;
 /** Rows of a changed line, the letters beside it, and UTF-16 units of it that are laid out. */
 const [MOST_ROWS_OF_LINE, BESIDE_LINE, LAID_OUT] = [4, 10, 2000];
 /** Dangerous parts of a long command that get rows of their own. */
@@ -218,18 +222,18 @@ export class ApprovalPick implements AskPick {
     const row = this.#pick.items.find((one) => one.letter === value.toUpperCase());
     if (row && guard.press() && !this.#ports.isNew()) this.#activate(row);
     else {
-      // A character that belongs to no answer was meant for elsewhere.
-      if (!row) guard.restart();
+      // A character that belongs to no answer was meant for elsewhere, and so is an Enter that follows.
+      if (!row) guard.stray();
       this.#hintWhenKeysCount();
-      this.#activate(this.#rowBeforeTyping());
+      this.#activate(this.#rowBeforeTyping(!row));
     }
     void this.#confirm();
   }
 
-  /** The editor moves to the first row at each typed character. Where the row before is uncertain and could allow, none is active. */
-  #rowBeforeTyping(): Row | undefined {
+  /** The editor moves to the first row at each typed character. Where the row before is uncertain or typed for elsewhere, and could allow, none is active. */
+  #rowBeforeTyping(isStray: boolean): Row | undefined {
     const { row, before } = this.#active;
-    const isSafe = row === before || !before?.answer || before.answer.means === 'reject';
+    const isSafe = (row === before && !isStray) || !before?.answer || before.answer.means === 'reject';
     return isSafe ? before : undefined;
   }
 
@@ -325,14 +329,14 @@ function rowsOf(shown: PickInput): readonly Row[] {
 }
 
 /** True where the focus is on the row that only shows what is asked: Enter must not allow anything that is out of sight. */
-function looksFirst({ grave, once, answers }: ApprovalAnswers, shown: Pick<PickInput, 'ask' | 'openFile'>): boolean {
+function looksFirst({ grave, once, answers }: ApprovalAnswers, shown: Omit<PickInput, keyof AnswerSetting>): boolean {
   return grave || !once || answers[0] !== once || isCut(shown);
 }
 
 /** The answers as a card shows them, which prefers none that the pick does not prefer. */
-export function cardAnswers(ask: Approval, setting: AnswerSetting, diffOpen: boolean): ApprovalAnswers {
+export function cardAnswers(ask: Approval, { diffOpen, lineHeight, ...setting }: Omit<ApprovalPickSetting, 'guard'>): ApprovalAnswers {
   const asked = approvalAnswers(ask, setting);
-  return { ...asked, grave: looksFirst(asked, { ask, openFile: firstOpenFile(ask, diffOpen) }) };
+  return { ...asked, grave: looksFirst(asked, { ask, title: '', lineHeight, openFile: firstOpenFile(ask, diffOpen) }) };
 }
 
 /** The file whose diff opens with the pick. */
@@ -425,7 +429,7 @@ function isTitleCut(ask: Approval): boolean {
 }
 
 /** True when the ask is longer than the pick and the diff beside it show. */
-function isCut({ ask, openFile }: Pick<PickInput, 'ask' | 'openFile'>): boolean {
+function isCut({ ask, openFile, ...over }: Omit<PickInput, keyof AnswerSetting>): boolean {
   const isLong = (text: string) => commandRows(text, MOST_LINES).more > 0;
   if (isTitleCut(ask)) return true;
   return [ask.detail, ...(ask.beside ?? [])].some((detail) => {
@@ -436,8 +440,9 @@ function isCut({ ask, openFile }: Pick<PickInput, 'ask' | 'openFile'>): boolean 
       case 'edit': {
         const files = byPath(shownDiffs(ask, detail.diffs));
         if (files.some(({ path }) => isLongName(fileName(path)))) return true;
-        if (openFile !== undefined || files.length !== 1) return files.length > MOST_FILES;
+        if (files.length !== 1) return files.length > MOST_FILES;
         const lines = changedLines(files[0]?.diffs ?? []);
+        if (openFile !== undefined) return rowsOfLines(lines.slice(0, countUnderPick(lines, MOST_ANSWERS, over))) > MOST_UNDER_PICK;
         return lines.length > MOST_LINES || lines.some(({ text }) => lineTexts(text).isCut);
       }
       case 'mcp':
@@ -470,7 +475,8 @@ function detailRows(shown: PickInput, detail: ApprovalDetail, above: number): re
   switch (detail.type) {
     case 'command': {
       const inTitle = detail === ask.detail && fitsTitle(detail.command);
-      const place = detail.cwd === undefined || detail.cwd === cwd ? [] : [plainRow(vscode.l10n.t('in {0}', detail.cwd))];
+      const folder = elsewhere(detail, cwd);
+      const place = folder === undefined ? [] : [plainRow(vscode.l10n.t('in {0}', folder))];
       if (inTitle) return place.length > 0 ? [separator(''), ...place] : [];
       return [...textRows(detail.command, ''), ...place];
     }
@@ -540,7 +546,8 @@ function changeRows({ path, diffs }: FileDiffs, over: PickInput | undefined, hea
   const note = unplacedNote(diffs);
   const summaries = diffs.filter((diff) => diff.summary).map((diff) => plainRow(diff.after ?? diff.before ?? ''));
   const lines = changedLines(diffs);
-  const count = over ? countUnderPick(lines, above + summaries.length, over) : MOST_LINES;
+  const under = over ? countUnderPick(lines, above + summaries.length, over) : MOST_LINES;
+  const count = rowsOfLines(lines.slice(0, under)) > MOST_UNDER_PICK ? MOST_LINES : under;
   const rows = lines.slice(0, count);
   if (rows.length === 0 && summaries.length === 0 && note === '') return [];
   const more = lines.length - rows.length;
@@ -574,11 +581,15 @@ function lineTexts(text: string) {
 }
 
 /** Lines of several rows make the pick longer, so that it covers more. */
-function countUnderPick(lines: readonly DiffLine[], above: number, over: PickInput): number {
-  const next = (count: number) => linesUnderPick(lines, above + lines.slice(0, count).flatMap(lineRows).length - count, over);
+function countUnderPick(lines: readonly DiffLine[], above: number, over: Pick<PickInput, 'title' | 'lineHeight'>): number {
+  const next = (count: number) => linesUnderPick(lines, above + rowsOfLines(lines.slice(0, count)) - count, over);
   let count = next(0);
   for (let more = next(count); more > count; more = next(count)) count = more;
   return count;
+}
+
+function rowsOfLines(lines: readonly DiffLine[]): number {
+  return lines.flatMap(lineRows).length;
 }
 
 function changedLines(diffs: readonly Diff[]): readonly DiffLine[] {

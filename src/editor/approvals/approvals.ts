@@ -107,7 +107,7 @@ export class Approvals implements Disposable {
 
   /** The answers to an approval as its card shows them. */
   onCard(session: Session, ask: Approval): ApprovalAnswers {
-    return cardAnswers(ask, answerSetting(session), this.#opensDiff(ask));
+    return cardAnswers(ask, { ...answerSetting(session), diffOpen: this.#opensDiff(ask), lineHeight: this.#deps.lineHeight() });
   }
 
   /** Shows this ask again. False when it is not open any more. */
