@@ -16,10 +16,14 @@ export function endThought(turn: Turn, at: number | undefined): Turn {
   return withPart(turn, turn.parts.length - 1, { ...last, endedAt: at });
 }
 
-/** Notes when a call begins to run and when it ends. */
+/** Notes when a call begins to run and when it ends. One that waits for an answer has not begun. */
 function timed(before: ToolCall | undefined, call: ToolCall, at: number | undefined): ToolCall {
   if (at === undefined || call.status === before?.status) return call;
   if (call.status === 'running') return { ...call, startedAt: at };
+  if (call.status === 'waiting') {
+    const { startedAt: _, ...waiting } = call;
+    return waiting;
+  }
   return isSettled(call) && call.startedAt !== undefined ? { ...call, endedAt: at } : call;
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { hasRun } from '../../src/session/callWords.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Approval, Content, Notice, Question, QueuedPrompt, Session, ToolCall } from '../../src/session/model.ts';
 import { MOST_TERMINALS, NOTICES_KEPT, newSession, reduce, TERMINAL_TAIL } from '../../src/session/reduce.ts';
@@ -495,6 +496,17 @@ test('calls and thoughts know how long they took; waiting for the user is not co
   assert.ok(thought?.kind === 'thought' && call?.kind === 'call');
   assert.deepEqual([thought.startedAt, thought.endedAt], [100, 180]);
   assert.deepEqual([call.call.startedAt, call.call.endedAt], [900, 1_300]);
+});
+
+test('a call that is stopped while it waits for an answer has not begun', () => {
+  const running = { ...aCall('c'), status: 'running' } as const;
+  const changed = (status: ToolCall['status'], at: number) =>
+    ({ type: 'call.changed', turnId: 't', callId: 'c', change: { status }, at }) as const;
+  const added = { type: 'part.added', turnId: 't', part: { kind: 'call', id: 'c', call: running }, at: 100 } as const;
+  const session = run(fresh(), began('t'), added, changed('waiting', 110), changed('cancelled', 900), ended('t'));
+  const [part] = session.turns[0]?.parts ?? [];
+  assert.ok(part?.kind === 'call' && part.call.startedAt === undefined);
+  assert.equal(hasRun(part.call, session), false);
 });
 
 test('a turn knows its tokens and by how much the price grew; nothing is counted between turns', () => {
