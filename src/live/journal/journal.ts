@@ -17,7 +17,7 @@ import { type JournalHead, JournalWriter, journalFile, labelsOf, writeSnapshot }
 export interface JournalEntry {
   readonly head: JournalHead;
   readonly title: string;
-  /** When it was last written, milliseconds since the epoch. */
+  /** When it was last used, milliseconds since the epoch. */
   readonly at: number;
   readonly bytes: number;
   /** The agent's own name for the conversation. */
@@ -127,9 +127,9 @@ export class Journal {
   async list(): Promise<readonly JournalEntry[]> {
     const entries = (await this.#scan()).flatMap(({ head, at, bytes }): readonly JournalEntry[] => {
       if (!head || head.turns === 0 || head.version > VERSION) return [];
-      const { title = '', resumeKey, files = 0, failed } = head;
+      const { title = '', resumeKey, files = 0, failed, used = at } = head;
       const more = { ...(resumeKey === undefined ? {} : { resumeKey }), ...(failed ? { failed } : {}) };
-      return [{ head: headOf(head), title, at, bytes, files, ...more }];
+      return [{ head: headOf(head), title, at: used, bytes, files, ...more }];
     });
     return entries.toSorted((a, b) => b.at - a.at);
   }

@@ -290,6 +290,7 @@ const head = z.looseObject({
   turns: number,
   files: optional(number),
   failed: optional(yes),
+  used: optional(number),
   snapshotBytes: optional(number),
 });
 const state = z.looseObject({
@@ -357,6 +358,8 @@ export interface HeadRecord {
   readonly files?: number;
   /** True when the last turn failed. */
   readonly failed?: true;
+  /** When it was last used, milliseconds since the epoch: files are also written when windows close and hosts end. */
+  readonly used?: number;
   /** Bytes of the file after the last compaction. */
   readonly snapshotBytes?: number;
 }

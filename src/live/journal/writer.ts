@@ -327,15 +327,17 @@ export class JournalWriter implements Disposable {
 }
 
 /** The labels that a session list shows. */
-export function labelsOf(session: Session): Pick<HeadRecord, 'title' | 'resumeKey' | 'turns' | 'files' | 'failed'> {
+export function labelsOf(session: Session): Pick<HeadRecord, 'title' | 'resumeKey' | 'turns' | 'files' | 'failed' | 'used'> {
   const { resumeKey, turns } = session;
   const [title, files] = [titleOf(session), filesChanged(session)];
+  const last = turns.at(-1);
   return {
     ...(title === '' ? {} : { title }),
     ...(resumeKey === undefined ? {} : { resumeKey }),
     turns: turns.length,
     ...(files === 0 ? {} : { files }),
-    ...(turns.at(-1)?.status === 'failed' ? { failed: true } : {}),
+    ...(last?.status === 'failed' ? { failed: true } : {}),
+    ...(last ? { used: last.endedAt ?? last.startedAt } : {}),
   };
 }
 
