@@ -260,6 +260,12 @@ class LineReader extends AbstractMessageReader implements MessageReader {
       this.#options.onJunk?.(line, 'notAMessage');
       return undefined;
     }
+    const { id = null, method } = value as { readonly id?: unknown; readonly method?: unknown };
+    const isNamed = id === null || typeof id === 'string' || typeof id === 'number';
+    if (!isNamed || (method !== undefined && typeof method !== 'string')) {
+      this.#options.onJunk?.(line, 'notAMessage');
+      return undefined;
+    }
     if (!('method' in value)) return this.#answer(value as ResponseMessage, line);
     this.#runs?.note(line, value);
     return this.#isRepeated(value as RequestMessage) ? undefined : (value as RequestMessage);

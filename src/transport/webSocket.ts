@@ -56,9 +56,9 @@ class SocketChannel implements Channel {
     });
     const pace = new Pace(socket);
     socket.on('message', (data, isBinary) => {
-      if (isBinary) return;
       pace.read(() => {
-        const line = String(data);
+        // Messages are texts: bytes count as none.
+        const line = isBinary ? '' : String(data);
         for (const listener of this.#listeners) listener(line);
       });
     });

@@ -209,17 +209,14 @@ test('attack: nobody gets in without the token, from a web page or by another na
       if (answers.at(-1)?.id === 7) resolve();
     }),
   );
-  for (const text of ['', '{', '[]', 'null', '{"method":1}', '[{"method":"ping","id":1}]']) socket.send(text);
+  for (const text of ['', '{', '[]', 'null', '{"id":8,"method":5}', '{"id":{},"method":"ping"}', '[{"method":"ping","id":1}]'])
+    socket.send(text);
+  socket.send(Buffer.from([1, 2]));
   socket.send('{"jsonrpc":"2.0","id":7,"method":"ping","params":{}}');
   await answered;
   assert.deepEqual(
-    answers.slice(0, 4).map(({ id, error }) => [id, error?.code]),
-    [
-      [null, -32700],
-      [null, -32700],
-      [null, -32600],
-      [null, -32600],
-    ],
+    answers.slice(0, -1).map(({ id, error }) => [id, error?.code]),
+    [-32700, -32700, -32600, -32600, -32600, -32600, -32600, -32700].map((code) => [null, code]),
     'what is no message is answered',
   );
   socket.terminate();
@@ -284,6 +281,21 @@ test('a host listens on a socket of the file system, on Windows on a named pipe,
   const client = await connected({ address: `ws+unix:${place}:`, token });
   assert.equal(await client.ask('ping'), null);
   assert.equal(await refusedWith(`ws+unix:${place}:/?tkn=wrong`), WRONG_TOKEN);
+  client.socket.terminate();
+});
+
+test('a host that was killed leaves no socket that keeps the next one from listening; one in use stays', async (t) => {
+  const folder = folderOf(t);
+  const place = process.platform === 'win32' ? `\\\\.\\pipe\\${path.basename(folder)}` : path.join(folder, 'host.sock');
+  const first = await started(t, folder, '--socket', place);
+  first.child.kill('SIGKILL');
+  await once(first.child, 'exit');
+  const { token } = await started(t, folder, '--socket', place);
+  const client = await connected({ address: `ws+unix:${place}:`, token });
+  const elsewhere = path.join(folder, 'other');
+  mkdirSync(elsewhere);
+  await assert.rejects(started(t, elsewhere, '--socket', place), /ended before it said/);
+  assert.equal(await client.ask('ping'), null);
   client.socket.terminate();
 });
 
