@@ -4,8 +4,6 @@ import { shortened, visibleText } from '../session/visible.ts';
 
 /** Most channels that one client may follow at once. */
 export const MOST_SUBSCRIPTIONS = 1000;
-/** Most clients whose names are remembered for when they come back. */
-const MOST_NAMES = 1000;
 /** Characters of a client's name. */
 const LONGEST_NAME = 80;
 /** Most past actions kept for reconnecting clients, and most UTF-16 units of them together. */
@@ -22,6 +20,11 @@ export interface HostClient {
   /** Absent until the client has introduced itself. */
   name?: { readonly id: string; readonly shown?: string };
 }
+/** The names that clients have said, by their ids. */
+export interface KnownNames {
+  get(id: string): string | undefined;
+  set(id: string, name: string): void;
+}
 /** The client behind an action. */
 export interface Origin {
   readonly clientId: string;
@@ -36,15 +39,16 @@ interface SentAction {
 /** Clients, their subscriptions, and the numbered actions sent to them (docs/protocols/ahp.md §1). One sequence for the whole host. */
 export class Channels {
   readonly #clients = new Set<HostClient>();
-  /** Names by client, the latest last: a client that comes back does not say its name again. */
-  readonly #names = new Map<string, string>();
+  /** A client that comes back does not say its name again. */
+  readonly #names: KnownNames;
   readonly #startedAt: number;
   #seq: number;
   #kept: SentAction[] = [];
   #keptText = 0;
 
   /** Each run of a host numbers from its own beginning, after all numbers of earlier runs: a client may come back with one of those. */
-  constructor(startedAt: number) {
+  constructor(startedAt: number, names: KnownNames) {
+    this.#names = names;
     this.#startedAt = Math.trunc(startedAt);
     this.#seq = this.#startedAt;
   }
@@ -62,10 +66,7 @@ export class Channels {
   introduce(client: HostClient, id: string, said?: string): void {
     const name = said === undefined ? this.#names.get(id) : shortened(visibleText(inOneLine(said)), LONGEST_NAME);
     client.name = { id, ...(name === undefined ? {} : { shown: name }) };
-    if (name === undefined) return;
-    this.#names.delete(id);
-    this.#names.set(id, name);
-    for (const [oldest] of this.#names) if (this.#names.size > MOST_NAMES) this.#names.delete(oldest);
+    if (name !== undefined) this.#names.set(id, name);
   }
 
   remove(client: HostClient): void {

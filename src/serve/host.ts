@@ -18,7 +18,7 @@ import {
 } from './addresses.ts';
 import { textsAmong } from './attachments.ts';
 import { Changesets } from './changesets.ts';
-import { Channels, type ClientConnection, type HostClient, MOST_SUBSCRIPTIONS, type Origin } from './channels.ts';
+import { Channels, type ClientConnection, type HostClient, type KnownNames, MOST_SUBSCRIPTIONS, type Origin } from './channels.ts';
 import { attachedUris, decideChat, decideSession } from './decide.ts';
 import { type Hosted, type HostedDeps, HostedSessions, sessionOf } from './hosted.ts';
 import { shownText } from './translate.ts';
@@ -68,6 +68,7 @@ export class RequestError extends Error {
 }
 
 export interface HostDeps extends Omit<HostedDeps, 'channels'> {
+  readonly clientNames: KnownNames;
   readonly changeSets: ChangeSets;
   readonly effects: FileEffects;
   readonly version: string;
@@ -121,7 +122,7 @@ export interface AgentHost extends Disposable {
 
 /** The sessions of this process for clients of the Agent Host Protocol (docs/protocols/ahp.md): a surface, as the chat view is one. */
 export function agentHost(deps: HostDeps): AgentHost {
-  const channels = new Channels(deps.now());
+  const channels = new Channels(deps.now(), deps.clientNames);
   const hosted = new HostedSessions({ ...deps, channels });
   const life = new Lifetime();
   const changesets = life.own(new Changesets(deps.changeSets, deps.effects, channels, deps.log));
@@ -523,7 +524,8 @@ class ClientRequests {
       insertText: `/${name} `,
       rangeStart: 0,
       rangeEnd: offset,
-      attachment: { type: 'simple', label: `/${name}`, _meta: { description } },
+      // VS Code offers what names a command only (docs/protocols/ahp.md §4).
+      attachment: { type: 'simple', label: `/${name}`, _meta: { command: name, description } },
     }));
     return { items: named };
   }

@@ -1,6 +1,6 @@
-import { rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import http, { type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import net, { type AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { readJson } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
@@ -61,6 +61,7 @@ export async function listen(host: AgentHost, place: ListenAddress, token: strin
       socket.end(`${head.join('\r\n')}\r\n\r\n${words}`);
     }
   });
+  if (place.kind === 'socket') await removeIfLeft(place.path);
   if (place.kind === 'port') server.listen(place.port, place.host);
   else server.listen({ path: place.path, readableAll: false, writableAll: false });
   await new Promise<void>((resolve, reject) => {
@@ -82,6 +83,18 @@ export async function listen(host: AgentHost, place: ListenAddress, token: strin
       if (place.kind === 'socket' && process.platform !== 'win32') rmSync(place.path, { force: true });
     },
   };
+}
+
+/** Removes the socket of a host that was killed: nobody listens there any more. */
+async function removeIfLeft(file: string): Promise<void> {
+  if (process.platform === 'win32' || !lstatSync(file, { throwIfNoEntry: false })?.isSocket()) return;
+  const socket = net.connect(file);
+  const isLeft = await new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(false));
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'));
+  });
+  socket.destroy();
+  if (isLeft) rmSync(file, { force: true });
 }
 
 /** Returns the reason to refuse a connection, as its client is told, or undefined. */

@@ -4,7 +4,11 @@ import * as z from 'zod/mini';
 import { isMissing, type Log } from '../base/log.ts';
 import { makeOwnFolder, writeSecret } from '../live/hostProcess.ts';
 import type { SessionId } from '../session/model.ts';
+import type { KnownNames } from './channels.ts';
 import type { KnownMarks, SessionMark } from './hosted.ts';
+
+/** Most clients whose names are remembered for when they come back. */
+const MOST_NAMES = 200;
 
 const fork = z.object({ of: z.string(), chat: z.string() });
 const mark = z.object({
@@ -14,18 +18,18 @@ const mark = z.object({
 });
 const shape = z.record(z.string(), mark);
 
+const names = z.record(z.string(), z.string());
+
 const NONE: SessionMark = {};
 
 /** The marks in one file beside the journal: they change without an agent, and often. */
 export class SessionMarks implements KnownMarks {
-  readonly #file: string;
-  readonly #log: Log;
+  readonly #file: OwnFile<z.infer<typeof mark>>;
   /** Read at first use. */
   #marks: Map<SessionId, SessionMark> | undefined;
 
   constructor(folder: string, log: Log) {
-    this.#file = path.join(folder, 'marks.json');
-    this.#log = log;
+    this.#file = new OwnFile(path.join(folder, 'marks.json'), shape, log);
   }
 
   of(id: SessionId): SessionMark {
@@ -49,26 +53,72 @@ export class SessionMarks implements KnownMarks {
   }
 
   get #known(): Map<SessionId, SessionMark> {
-    this.#marks ??= new Map(Object.entries(this.#read()));
+    this.#marks ??= this.#file.read();
     return this.#marks;
   }
 
-  #read(): z.infer<typeof shape> {
+  #write(): void {
+    this.#file.write(this.#known);
+  }
+}
+
+/** The names of clients by their ids, the latest last: one that comes back does not say its name again, not even to the next run of the host. */
+export class ClientNames implements KnownNames {
+  readonly #file: OwnFile<string>;
+  #names: Map<string, string> | undefined;
+
+  constructor(folder: string, log: Log) {
+    this.#file = new OwnFile(path.join(folder, 'clients.json'), names, log);
+  }
+
+  get(id: string): string | undefined {
+    return this.#known.get(id);
+  }
+
+  set(id: string, name: string): void {
+    const known = this.#known;
+    const isNew = known.get(id) !== name;
+    known.delete(id);
+    known.set(id, name);
+    for (const [oldest] of known) if (known.size > MOST_NAMES) known.delete(oldest);
+    if (isNew) this.#file.write(known);
+  }
+
+  get #known(): Map<string, string> {
+    this.#names ??= this.#file.read();
+    return this.#names;
+  }
+}
+
+/** A file of names and values that only this user may read. */
+class OwnFile<T> {
+  readonly #path: string;
+  readonly #shape: z.ZodMiniType<Record<string, T>>;
+  readonly #log: Log;
+
+  constructor(file: string, shape: z.ZodMiniType<Record<string, T>>, log: Log) {
+    this.#path = file;
+    this.#shape = shape;
+    this.#log = log;
+  }
+
+  /** Empty where there is none that can be read. */
+  read(): Map<string, T> {
     try {
-      return shape.parse(JSON.parse(readFileSync(this.#file, 'utf8')));
+      return new Map(Object.entries(this.#shape.parse(JSON.parse(readFileSync(this.#path, 'utf8')))));
     } catch (error) {
-      if (!isMissing(error)) this.#log.warn(`${this.#file} cannot be read: no session counts as read or archived`);
-      return {};
+      if (!isMissing(error)) this.#log.warn(`${this.#path} cannot be read: it counts as empty`);
+      return new Map();
     }
   }
 
   /** At once: a host may be killed at any time. */
-  #write(): void {
+  write(all: ReadonlyMap<string, T>): void {
     try {
-      makeOwnFolder(path.dirname(this.#file));
-      writeSecret(this.#file, Object.fromEntries(this.#known));
+      makeOwnFolder(path.dirname(this.#path));
+      writeSecret(this.#path, Object.fromEntries(all));
     } catch (error) {
-      this.#log.error('What is read and archived could not be kept', error);
+      this.#log.error(`${this.#path} could not be written`, error);
     }
   }
 }
