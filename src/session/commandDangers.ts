@@ -8,6 +8,7 @@ import { sedEffects } from './sedScript.ts';
 import { relativePath } from './select.ts';
 import { type ShellCommand, type ShellDialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
 import { firstFalseBlank, firstHidden, HIDDEN, writtenOut } from './visible.ts';
+import { writtenFiles } from './writtenFiles.ts';
 
 /** The reasons to give an approval a second look, the worst first. */
 export const DANGER_KINDS = [
@@ -821,6 +822,7 @@ class Judge {
         substitutes && /^(?:https?:|[\w-]*\$\()|\)[\w.-]*\.\w+$/i.test(text) && /\$\(|`/.test(text.replace(TELLS_LITTLE, '')),
     );
     if (told) this.#at('sends', told, scope, true);
+    for (const { text } of writtenFiles(call)) this.#fetched.add(baseName(text));
     for (const [at, { text }] of call.args.entries()) {
       const target = /^(?:-[a-zA-Z]*o|--output|-OutFile|--output-document)$/i.test(text) ? call.args[at + 1] : undefined;
       if (target) {
@@ -874,6 +876,7 @@ class Judge {
     const [word] = args;
     if (word) for (const path of sed?.writes ?? []) this.#judgeWrite(word, scope, path);
     const writes = WRITERS.has(program) && !(sed && !sed.inPlace);
+    for (const file of writtenFiles(call)) this.#judgeWrite(file, scope);
     if (FORMATS.test(program) && args.some(({ text }) => /^(?:-i|-w|--write|--in-?place(?:=.*)?|--fix\S*|--apply\S*)$/.test(text)))
       for (const word of operands) this.#judgeWrite(word, scope);
     const createsByGit = program === 'git' && /^(?:init|clone|worktree)$/.test(operands[0]?.text ?? '');
@@ -1212,7 +1215,7 @@ const LABELS = new Set('bazel bazelisk buck buck2 pants docker podman nerdctl do
 const GIT_TEXT = /^(?:(?:commit|tag|merge) (?:-a?m|--message)|(?:log|shortlog) (?:-S|-G|--grep))$/;
 /** Programs that write the files they are given where an option says so. */
 const FORMATS =
-  /^(?:[yj]q|dasel|prettier|eslint|biome|stylelint|markdownlint\S*|gofmt|goimports|rustfmt|black|ruff|isort|autopep8|yapf|shfmt|clang-format|dprint|taplo|xmlstarlet|crudini|sponge|ex|dos2unix)$/;
+  /^(?:[yjx]q|tomlq|dasel|prettier|eslint|biome|stylelint|markdownlint\S*|gofmt|goimports|rustfmt|black|ruff|isort|autopep8|yapf|shfmt|clang-format|dprint|taplo|xmlstarlet|crudini|sponge|ex|dos2unix)$/;
 /** Options of many programs for the file or folder that they write. */
 const OUTPUT_OPTION = /^(?:-o|--output(?:-(?:file|dir|directory|document))?|--out(?:-?(?:dir|file))?|--target-dir|-P|--directory-prefix)$/;
 /** Commands of Git that change nothing in any repository. */
@@ -1250,6 +1253,7 @@ function patternOf(program: string, args: readonly ShellWord[]): ShellWord | und
   if (args.some(({ text }) => /^(?:-e|-f|--regexp|--file)/.test(text))) return undefined;
   const operands = operandsOf(args);
   if (program === 'git' && args[0]?.text === 'grep') return operands[1];
+  if (/^[gm]?awk$/.test(program)) return operands.find((word) => !/^-[ivF]$/.test(args[args.indexOf(word) - 1]?.text ?? ''));
   return PATTERN_FIRST.has(program) ? operands[0] : undefined;
 }
 

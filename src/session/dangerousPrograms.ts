@@ -124,15 +124,16 @@ of('cipher', { kind: 'overwrites', grave: true, when: (call) => some(call, /^\/w
 of('cp mv', { kind: 'overwrites', grave: true, when: (call) => some(call, /^\/dev\/(?:null|zero|sd|nvme|disk)/) ?? false });
 
 // --- Git: uncommitted changes, commits that only a name holds, and commits that others have.
-const git = (call: ProgramCall): ProgramCall => {
+/** A call of Git without the options before its command. */
+export function withoutGitOptions(call: ProgramCall): ProgramCall {
   let at = 0;
   while (at < call.args.length && /^-/.test(call.args[at]?.text ?? ''))
     at += /^(?:-C|-c|--git-dir|--work-tree|--namespace)$/.test(call.args[at]?.text ?? '') ? 2 : 1;
   const args = call.args.slice(at);
   return { ...call, args, operands: args.filter(({ text }) => !/^-./.test(text)) };
-};
+}
 const gitRule = (command: RegExp, how: (call: ProgramCall) => boolean | ShellWord | undefined) => (call: ProgramCall) => {
-  const own = git(call);
+  const own = withoutGitOptions(call);
   return command.test(own.operands[0]?.text ?? '') ? (how(own) ?? false) : false;
 };
 const places = (call: ProgramCall) => call.operands.slice(1).find(({ text }) => text === '.' || /[*?]|^:[/(]/.test(text));
@@ -232,11 +233,12 @@ of(
   },
   { kind: 'overwrites', grave: true, when: (call) => some(call, /^--outp(?:u|ut|ut-.*)?(?:=|$)/) ?? false },
 );
+of('patch', { kind: 'unsure', grave: true, when: (call) => !some(call, /^(?:-C|--check|--dry-run|--help|--version|-v)$/) });
 /** Settings for one command that name no program. Every other one counts, because many settings name programs. */
 const PLAIN_GIT_SETTING =
   /^(?:user|color|advice|log|pull|push|fetch|rerere|status|safe|grep|pack|gc|index|branch|tag|column|versionsort)\.[^=!]+(?:=|$)|^(?:core\.(?:quotepath|autocrlf|eol|abbrev|longpaths|filemode|ignorecase|safecrlf|untrackedcache|preloadindex|fscache|precomposeunicode)|core\.pager=cat$|pager\.\w+=(?:cat|false)$|init\.defaultbranch|commit\.gpgsign|commit\.cleanup|merge\.(?:conflictstyle|ff|renames)|diff\.(?:renames|algorithm|noprefix|mnemonicprefix|context|colormoved)|http\.(?:version|postbuffer|lowspeedlimit|lowspeedtime))(?:=|$)/i;
 function gitSetting(call: ProgramCall): ShellWord | undefined {
-  const own = git(call);
+  const own = withoutGitOptions(call);
   const isClone = own.operands[0]?.text === 'clone';
   const before = isClone ? call.args : call.args.slice(0, call.args.length - own.args.length);
   return before.find(({ text }, at) => {
