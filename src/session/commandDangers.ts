@@ -8,7 +8,7 @@ import { sedEffects } from './sedScript.ts';
 import { relativePath } from './select.ts';
 import { type ShellCommand, type ShellDialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
 import { firstFalseBlank, firstHidden, HIDDEN, writtenOut } from './visible.ts';
-import { writtenFiles } from './writtenFiles.ts';
+import { operandsBesides, writtenFiles } from './writtenFiles.ts';
 
 /** The reasons to give an approval a second look, the worst first. */
 export const DANGER_KINDS = [
@@ -208,6 +208,8 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
   ['dotenv', '-e'],
   ['cross-env', ''],
 ]);
+/** The option of `env` with a whole line glued to it. */
+const ENV_LINE = /^(?:-[a-z0]{0,9}S|--split-string=)(?=.)/;
 const SHELL = /^(?:r?(?:ba|z|da|k|mk|pdk|c|tc|fi|a|ya|o|po|bru|hu|i|x|ng)?sh|elvish|nu|xonsh|oil)$/;
 const POWERSHELL = /^(?:powershell|pwsh)$/;
 /** Programs that run a command besides these: given in another way, or behind options that are judged as those of a plain program. */
@@ -257,6 +259,11 @@ const CARRIERS: readonly { readonly name: RegExp; readonly word: RegExp }[] = [
   { name: /^(?:rg|sort|split|zip|wget)$/, word: /^(?:-tt$|--(?:pre|compress-program|filter|use-askpass)(?:=|$))/i },
   { name: /^(?:vim?|nvim|less|man|tar)$/, word: /^(?:-c|\+|-p|-i$|--pager|--to-command|--use-compress-program|--checkpoint-action)/i },
 ];
+/** Those that run it on this computer as it is. */
+const CARRIERS_HERE =
+  /^(?:poetry|pipenv|pdm|hatch|rye|uv|conda|mamba|micromamba|pixi|devbox|bundle|mise|asdf|rbenv|pyenv|nodenv|goenv|jenv|plenv|direnv|aws-vault|opam|stack|cabal|dune|carton|perlbrew|lerna|nx|rustup|fnm|nvm|volta|nix)$/;
+/** Those with a folder or a version before it. */
+const TAKES_PLACE = /^(?:direnv|aws-vault|rustup|nvm)$/;
 /** Programs that a table may know without their version. */
 const UNVERSIONED = new Set([
   ...[...RULES.keys(), ...RUNNING_OPTIONS.keys(), ...WRAPPERS.keys(), ...RUNNERS, ...TASK_RUNNERS],
@@ -295,18 +302,41 @@ export function takesValue(program: string, option: string): boolean | undefined
   return WRAPPERS.get(unversioned(program))?.toLowerCase().split(' ').includes(option);
 }
 /** Programs that run a text passed to them, and the options that hold it. */
-const INTERPRETERS: readonly { readonly name: RegExp; readonly option: RegExp; readonly sub?: string }[] = [
-  { name: /^(?:python|pypy)[\d.]*w?$|^py$/, option: /^-[bBdEiIOqsSuvx]*c/ },
-  { name: /^(?:node|nodejs|bun)$/, option: /^-(?:e|p|pe|ep)$|^--(?:eval|print)(?:=|$)/ },
-  { name: /^deno$/, option: /^-p$/, sub: 'eval' },
-  { name: /^(?:ruby|perl)[\d.]*$/, option: /^-[\w]*[eE]/ },
-  { name: /^php[\d.]*$/, option: /^-[rBRE]$/ },
+const INTERPRETERS: readonly {
+  readonly name: RegExp;
+  readonly option: RegExp;
+  readonly sub?: string;
+  /** Options that take a value, which is no script. */
+  readonly values?: RegExp;
+}[] = [
+  { name: /^(?:python|pypy)[\d.]*w?$|^py$/, option: /^-[bBdEiIOqsSuvx]*c/, values: /^-[bBdEiIOqsSuvx]*[XW]$/ },
+  {
+    name: /^(?:node|nodejs|bun)$/,
+    option: /^-(?:e|p|pe|ep)$|^--(?:eval|print)(?:=|$)/,
+    values: /^(?:-[rC]|--(?:require|import|loader|experimental-loader|conditions|preload))$/,
+  },
+  { name: /^deno$/, option: /^-p$/, sub: 'eval', values: /^(?:-c|--(?:config|import-map|lock|cert|preload))$/ },
+  { name: /^(?:ruby|perl)[\d.]*$/, option: /^-[\w]*[eE]/, values: /^-[IrC]$/ },
+  { name: /^php[\d.]*$/, option: /^-[rBRE]$/, values: /^-[cdz]$/ },
   {
     name: /^(?:lua|luajit|elixir|erl|rscript|julia|scala|groovy|osascript|ts-node|tsx|swift|ghc|racket)[\d.]*$/,
     option: /^-(?:e|eval|E)$|^--eval(?:=|$)/,
+    values: /^-[ltLPrI]$/,
+  },
+  {
+    name: /^(?:r|irb|guile|sbcl|clisp|ecl|ocaml|octave|jshell|tclsh|wish|expect|gnuplot|clojure|clj|bb|janet|fennel|kotlin|swipl|gosh|csi|qjs|gjs|pry)[\d.]*$/,
+    option: /^-(?:e|eval|c)$|^--eval(?:=|$)/,
   },
   { name: /^(?:vim?|nvim|emacs|ed|ex)$/, option: /^(?:-c|\+(?![\d/]|$).*|--cmd|--eval|-es|-e)$/s },
 ];
+/** Programs that run what they read from standard input, also beside a file. */
+const READS_COMMANDS = /^(?:nix-shell|ghci|gdb|lldb)$/;
+/** Programs, besides shells and interpreters, that run a script in a file, and the options for it. */
+const RUNS_FILES = /^(?:[gm]?awk|g?sed|[gb]?make|just|rake|ninja|task|gdb|lldb|cmake|psql|ant)$/;
+const SCRIPT_FILE =
+  /^(?:-[a-zA-Z]*[fxslSPL]|--(?:file|(?:make|just|rake|task)file|command|script|load|require|import|init-file|rcfile))(?:=(.*)|(?<=^-[fxsS])((?:-|\/).*))?$/s;
+/** What is read there comes from another program. */
+const STANDARD_INPUT = /^(?:-|\/dev\/(?:stdin|fd\/0)|\/proc\/self\/fd\/0)$/;
 const EDITOR = /^(?:vim?|nvim|emacs|ed|ex)$/;
 /** Names that decide what another program runs. */
 export const STEERING_VARIABLE =
@@ -422,14 +452,18 @@ class Judge {
 
   #judgeCommand(command: ShellCommand, placeless: boolean, depth: number): void {
     this.#folder.enter(command);
-    const { piped, joined, instead, inputs } = command;
-    const scope: Scope = { placeless, depth, piped, joined, instead, inputs };
-    const { redirections, words } = command;
+    const { joined, instead, inputs, redirections, words } = command;
+    // `< <(curl x)` reads what another program prints, and `< a` what the line has fetched.
+    const reads = redirections.some(({ op, word }) => op === '<' && (word.substitutes || this.#fetched.has(baseName(word.text))));
+    const scope: Scope = { placeless, depth, piped: command.piped || reads, joined, instead, inputs };
     const fetches = redirections.length > 0 && words.some((one) => FETCHES.test(nameOf(one.text)));
     for (const { op, word } of redirections) {
       if (!this.#has('words', 1)) return;
       this.#judgeRedirection(op, word, words, fetches, scope);
     }
+    // A group of commands reads it: `{ sh; } < <(curl x)`.
+    const [read] = words.length === 0 ? redirections.filter(({ op, word }) => op === '<' && word.substitutes) : [];
+    if (read) this.#at('pipe', read.word, scope, true);
     this.#judgeWords(command.words, scope);
   }
 
@@ -459,6 +493,7 @@ class Judge {
     // A shell makes several words of it: `{rm,-rf,a}`.
     if (this.#dialect === 'posix' && first.plainFrom === first.from && /\{[^{}]*(?:,|\.\.)[^{}]*\}/.test(first.text))
       return this.#at('unsure', first, scope, true);
+    if (scope.fromXargs && /^(?:\{\}|%|_)$/.test(first.text)) return this.#at('pipe', first, scope, true);
     if (this.#hidesProgram(first)) return this.#at('unsure', first, scope, true);
     const apart = this.#dialect === 'cmd' ? partsOfName(first) : undefined;
     if (apart) this.#judgeWords([...apart, ...args], { ...scope, wrapped: (scope.wrapped ?? 0) + 1 });
@@ -496,6 +531,10 @@ class Judge {
       if (behind[0] && !PLACELESS.has(nameOf(behind[0].text)))
         this.#judgeFolderOptions(own, (name) => /^(?:-C|-D|--chdir|--wd(?:ir)?|-workingdirectory)$/i.test(name), scope);
       this.#reach.mustName(behind[0] ?? args.at(-1), isPlaced);
+      // The lines that it reads are what runs.
+      if (behind.length === 0 && (scope.fromXargs || (program === 'parallel' && scope.piped))) this.#at('pipe', first, scope, true);
+      const line = program === 'env' ? own.find(({ text }) => ENV_LINE.test(text)) : undefined;
+      if (line) this.#judgeInner(line, line.text.replace(ENV_LINE, ''), inside);
       // For cmd.exe a first word in quotes is the title of the window.
       const hasTitle = program === 'start' && this.#dialect === 'cmd' && behind[0] && behind[0].plainFrom !== behind[0].from;
       return this.#judgeWords(hasTitle ? afterOptions(behind.slice(1), wrapped, program) : behind, inside);
@@ -570,6 +609,16 @@ class Judge {
       const [command] = from < 0 ? [] : operands.slice(from);
       if (command) this.#judgeRemote(args.slice(args.indexOf(command)), inside);
       for (const input of program === 'ssh' ? scope.inputs : []) this.#judgeRemote([input], inside);
+    } else if (CARRIERS_HERE.test(program)) {
+      const texts = args.map(({ text }) => text);
+      const end = texts.indexOf('--');
+      const from = runsFrom(program, texts);
+      if (from === undefined) return;
+      const behind =
+        end >= from ? args.slice(end + 1) : afterOptions(args.slice(from), '-n -p -P --name --with --python --extra --group', program);
+      const command = behind[0] ?? args.at(-1);
+      if (command && scope.piped && STANDARD_INPUT.test(command.text)) return this.#at('pipe', command, scope, true);
+      this.#judgeWords(end < from && TAKES_PLACE.test(program) ? behind.slice(1) : behind, inside);
     } else if (RUNNERS.has(program)) {
       // Where the command begins is not known of each of these, but a program that may do harm shows it, and so does a text with blanks.
       const isKnown = ({ text }: ShellWord) => SHELL.test(nameOf(text)) || RULES.has(nameOf(text)) || WRAPPERS.has(nameOf(text));
@@ -686,7 +735,7 @@ class Judge {
     if (program === 'source' || program === '.') {
       const [file] = operands;
       if (file) this.#judgeScript(file, scope);
-      if (file?.substitutes) this.#at('pipe', file, scope, true);
+      if (file?.substitutes || (file && scope.piped && STANDARD_INPUT.test(file.text))) this.#at('pipe', file, scope, true);
       else if (file?.expands || (file && this.#fetched.has(baseName(file.text)))) this.#at('unsure', file, scope, true);
       return;
     }
@@ -700,18 +749,22 @@ class Judge {
       if (at >= 0 && word) this.#judgeInner(word, word.text.replace(WRAPPER_OPTION, '').replaceAll(',', ' '), scope);
       return;
     }
+    const interpreter = INTERPRETERS.find(({ name }) => name.test(program));
+    if (interpreter || RUNS_FILES.test(program)) this.#judgeScriptFile(call, scope);
+    if (READS_COMMANDS.test(program) && scope.piped && !args.some(({ text }) => /^--?(?:run|command|batch)$/.test(text)))
+      return this.#at('pipe', first, scope, true);
     if (program === 'find') return this.#judgeFind(args, scope);
     if (program === 'fd' || program === 'fdfind') {
       const at = args.findIndex(({ text }) => /^(?:-[a-z]*[xX]|--exec(?:-batch)?)$/.test(text));
       if (at >= 0) this.#judgeWords(args.slice(at + 1), { ...scope, fromXargs: true, wrapped: (scope.wrapped ?? 0) + 1 });
       return;
     }
-    const interpreter = INTERPRETERS.find(({ name }) => name.test(program));
     if (interpreter) this.#judgeInterpreter(interpreter, call, first, scope);
   }
 
   #judgeShell(call: ProgramCall, first: ShellWord, scope: Scope): void {
-    const { program, args, operands } = call;
+    const { program, args } = call;
+    const operands = operandsBesides(call, SHELL_VALUE);
     if (program === 'cmd' && args.some(({ text }) => CMD_RUNS.test(text))) return this.#judgeCmd(args, scope);
     const isOption = POWERSHELL.test(program)
       ? (text: string) => /^[-/]c(?:o(?:m(?:m(?:a(?:n(?:d)?)?)?)?)?)?$/i.test(text)
@@ -723,7 +776,7 @@ class Judge {
     const [script] = rest;
     for (const input of scope.inputs) this.#judgeInner(input, input.text, scope);
     if (script) {
-      if (script.substitutes) return this.#at('pipe', script, scope, true);
+      if (script.substitutes || (scope.piped && script.text === '-')) return this.#at('pipe', script, scope, true);
       if (scope.fromXargs && /\{\}|\$[@\d*]/.test(script.text)) return this.#at('pipe', script, scope, true);
       const joined = SHELL.test(program) ? script.text : rest.map(({ text }) => text).join(' ');
       return this.#judgeInner(script, joined, scope, SHELL.test(program) ? 'posix' : 'powershell');
@@ -732,10 +785,22 @@ class Judge {
     const [file] = operands;
     if (file) this.#judgeScript(file, scope);
     if (file?.substitutes) this.#at('pipe', file, scope, true);
-    else if (!file || file.text === '-') {
+    else if (!file || STANDARD_INPUT.test(file.text)) {
       if (scope.piped || scope.fromXargs) this.#at('pipe', first, scope, true);
     } else if (file.expands || this.#fetched.has(baseName(file.text))) this.#at('unsure', file, scope, true);
     else if (scope.piped && args.some(({ text }) => text === '-s')) this.#at('pipe', first, scope, true);
+  }
+
+  /** Judges a script, in an option, that another program prints: `make -f -`. */
+  #judgeScriptFile({ program, args }: ProgramCall, scope: Scope): void {
+    for (const [at, word] of args.entries()) {
+      const [option, behind, glued = behind] = SCRIPT_FILE.exec(word.text) ?? [];
+      if (option === undefined) continue;
+      const file = glued === undefined ? args[at + 1] : { ...word, text: glued };
+      if (!file) continue;
+      if (file.substitutes || (scope.piped && STANDARD_INPUT.test(file.text))) this.#at('pipe', file, scope, true);
+      else if (RUNS_FILES.test(program) && this.#fetched.has(baseName(file.text))) this.#at('unsure', file, scope, true);
+    }
   }
 
   /** Everything behind `/c` runs, also when no blank follows it. */
@@ -782,12 +847,18 @@ class Judge {
     }
   }
 
-  #judgeInterpreter({ option, sub }: (typeof INTERPRETERS)[number], call: ProgramCall, first: ShellWord, scope: Scope): void {
-    const { args, operands } = call;
+  #judgeInterpreter({ option, sub, values }: (typeof INTERPRETERS)[number], call: ProgramCall, first: ShellWord, scope: Scope): void {
+    const { program, args } = call;
+    const named = values ? operandsBesides(call, values) : call.operands;
+    const runs = (program === 'deno' || program === 'bun') && named[0]?.text === 'run';
+    const operands = runs ? named.slice(1) : named;
     const at = args.findIndex(({ text }) => option.test(text) || (sub !== undefined && text === sub));
     const glued = at < 0 ? undefined : /(?:=|^-\w*c|^\+)(.+)$/.exec(args[at]?.text ?? '')?.[1];
     const script = at < 0 ? undefined : glued === undefined ? args[at + 1] : args[at];
-    const texts = [...(script ? [script] : []), ...(operands.length === 0 || operands[0]?.text === '-' ? scope.inputs : [])];
+    const texts = [
+      ...(script ? [script] : []),
+      ...(operands.length === 0 || STANDARD_INPUT.test(operands[0]?.text ?? '') ? scope.inputs : []),
+    ];
     for (const text of texts) {
       if (text.substitutes) this.#at('pipe', text, scope, true);
       const runsShell = EDITOR.test(call.program) && /!|\bsystem\b|\bterm/.test(text.text);
@@ -796,11 +867,12 @@ class Judge {
     }
     const [file] = operands;
     if (texts.length === 0 && file) this.#judgeScript(file, scope);
-    const readsText = operands.length === 0 || file?.text === '-' || (call.program === 'deno' && operands[1]?.text === '-');
+    const readsText = operands.length === 0 || STANDARD_INPUT.test(file?.text ?? '');
+    if (runs && /^https?:/i.test(file?.text ?? '')) this.#at('pipe', file ?? first, scope, true);
     if (texts.length === 0 && scope.piped && readsText) this.#at('pipe', first, scope, true);
     else if (texts.length === 0 && scope.fromXargs && operands.length === 0) this.#at('pipe', first, scope, true);
-    else if (texts.length === 0 && file && (file.substitutes || this.#fetched.has(baseName(file.text))))
-      this.#at('unsure', file, scope, true);
+    else if (texts.length === 0 && file?.substitutes) this.#at('pipe', file, scope, true);
+    else if (texts.length === 0 && file && this.#fetched.has(baseName(file.text))) this.#at('unsure', file, scope, true);
   }
 
   #judgeInner(word: ShellWord, text: string, scope: Scope, dialect?: ShellDialect): void {
@@ -815,6 +887,7 @@ class Judge {
 
   #judgeRules(call: ProgramCall, first: ShellWord, scope: Scope): void {
     for (const rule of RULES.get(call.program) ?? []) this.#judgeRule(rule, call, first, scope);
+    if (/^(?:tee|sponge)$/.test(call.program) && call.piped) for (const { text } of call.operands) this.#fetched.add(baseName(text));
     if (!FETCHES.test(call.program) && !ASKS_SERVERS.test(call.program)) return;
     // What a command of this computer prints goes to the server with the address.
     const told = call.args.find(
@@ -1166,6 +1239,8 @@ function placeOfCd(scope: Scope): CdPlace {
   return { apart: wrapped > inShell, piped, instead, alone: isAlone(scope) };
 }
 
+/** Options of a shell with a value that is no script. */
+const SHELL_VALUE = /^(?:[-+][a-z]*[oO]|--(?:rcfile|init-file))$/;
 /** Options of cmd.exe up to the one that runs the rest of the line. */
 const CMD_RUNS = /^(?:\/[a-z](?::\w*)?)*?\/[ckr]/i;
 /** Options of PowerShell that take a value, also cut. */
@@ -1253,7 +1328,7 @@ function patternOf(program: string, args: readonly ShellWord[]): ShellWord | und
   if (args.some(({ text }) => /^(?:-e|-f|--regexp|--file)/.test(text))) return undefined;
   const operands = operandsOf(args);
   if (program === 'git' && args[0]?.text === 'grep') return operands[1];
-  if (/^[gm]?awk$/.test(program)) return operands.find((word) => !/^-[ivF]$/.test(args[args.indexOf(word) - 1]?.text ?? ''));
+  if (/^[gm]?awk$/.test(program)) return operandsBesides({ args, operands }, /^-[ivF]$/)[0];
   return PATTERN_FIRST.has(program) ? operands[0] : undefined;
 }
 
@@ -1280,6 +1355,9 @@ function quotedPaths(text: string): readonly string[] {
     .filter((path) => path.length > 2 && !/^\/(?:api|v\d|[*^([\\])/.test(path));
 }
 
+/** Before the name of a program that a system has beside one of its own: `grm`. */
+const GNU = /^g(?=(?:cat|chmod|chown|cp|dd|ln|mkdir|mv|rm|rmdir|sed|shred|tee|touch|truncate|unlink|uniq)$)/;
+
 function baseName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
 }
@@ -1288,7 +1366,8 @@ function nameOf(word: string): string {
   const name = baseName(word)
     .toLowerCase()
     .replace(/^[@&]/, '')
-    .replace(/\.(?:exe|com|cmd|bat|ps1)$/, '');
+    .replace(/\.(?:exe|com|cmd|bat|ps1)$/, '')
+    .replace(GNU, '');
   return unversioned(name);
 }
 

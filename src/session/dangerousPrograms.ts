@@ -233,6 +233,19 @@ of(
   },
   { kind: 'overwrites', grave: true, when: (call) => some(call, /^--outp(?:u|ut|ut-.*)?(?:=|$)/) ?? false },
 );
+// So do the names in an archive that another program prints, unless they are below a folder of their own.
+of('tar gtar bsdtar cpio', {
+  kind: 'unsure',
+  grave: true,
+  when: (call) => {
+    const folder = call.args.findIndex(({ text }) => /^(?:-?[a-zA-Z]*C|--directory)$/.test(text));
+    const isApart = folder >= 0 && !/^(?:\.\/?)?$/.test(call.args[folder + 1]?.text ?? '');
+    const unpacks = call.program === 'cpio' ? /^-[a-zA-Z]*i/ : /^-[a-zA-Z]*x|^--(?:ext|get)/;
+    const shows = some(call, /^(?:-[a-zA-Z]*[Ot]|--to-stdout|--list)$/) !== undefined;
+    if (!call.piped || isApart || shows) return false;
+    return some(call, unpacks) ?? call.args.slice(0, 1).find(({ text }) => /^[a-zA-Z]*x[a-zA-Z]*$/.test(text)) ?? false;
+  },
+});
 of('patch', { kind: 'unsure', grave: true, when: (call) => !some(call, /^(?:-C|--check|--dry-run|--help|--version|-v)$/) });
 /** Settings for one command that name no program. Every other one counts, because many settings name programs. */
 const PLAIN_GIT_SETTING =

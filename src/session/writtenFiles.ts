@@ -24,9 +24,9 @@ const all: Finder = ({ operands }) => operands.slice(0, MOST_FILES);
 const named = (word: ShellWord | undefined, text: string): readonly ShellWord[] => (word ? [{ ...word, text }] : []);
 
 /** Operands that are no values of the options with these names. */
-function withoutValues({ args, operands }: ProgramCall, options: RegExp): readonly ShellWord[] {
+export function operandsBesides({ args, operands }: Pick<ProgramCall, 'args' | 'operands'>, options: RegExp): readonly ShellWord[] {
   const values = new Set(args.filter((_, at) => options.test(args[at - 1]?.text ?? '')));
-  return operands.filter((word) => !values.has(word)).slice(0, MOST_FILES);
+  return operands.filter((word) => !values.has(word));
 }
 
 /** Values of options: glued to a letter, which others without a value may come before, behind `=`, or in the next word. */
@@ -48,13 +48,13 @@ of('sd rpl sr fastmod codemod', ({ operands }) => operands.slice(2, MOST_FILES))
 of('ast-grep sg comby crudini', (call) => (has(call, /^(?:-[a-zA-Z]*[Ui]|--update-all|--in-place|--set|--del)$/) ? all(call) : []));
 of('perl ruby', (call) => {
   if (!has(call, /^-[acfghlnpsStTuUvwWXy\d]*i/)) return [];
-  const files = withoutValues(call, /^-[a-zA-Z\d]*[eE]$/);
-  return files.slice(has(call, /^-[a-zA-Z\d]*[eE]/) ? 0 : 1);
+  const files = operandsBesides(call, /^-[a-zA-Z\d]*[eE]$/);
+  return files.slice(has(call, /^-[a-zA-Z\d]*[eE]/) ? 0 : 1, MOST_FILES);
 });
 of('awk gawk', (call) => {
   if (!has(call, /^(?:-i|-i.*inplace.*|--inc\w*(?:=.*inplace.*)?)$/)) return [];
-  const files = withoutValues(call, /^(?:-[iefvF]|--(?:include|file|source|assign))$/);
-  return files.slice(has(call, /^(?:-[ef]|--(?:file|source))/) ? 0 : 1);
+  const files = operandsBesides(call, /^(?:-[iefvF]|--(?:include|file|source|assign))$/);
+  return files.slice(has(call, /^(?:-[ef]|--(?:file|source))/) ? 0 : 1, MOST_FILES);
 });
 of('dasel', (call) => valuesOf(call, /^-[fo](.*)$/, /^(?:file|out)$/));
 

