@@ -6,7 +6,7 @@ import { type CdPlace, LineFolder } from './lineFolder.ts';
 import { FOLDER_OPTION, optionName, READERS, RUNNING_OPTIONS, RUNNING_SUBCOMMANDS, TASK_RUNNERS } from './programOptions.ts';
 import { sedEffects } from './sedScript.ts';
 import { relativePath } from './select.ts';
-import { type ShellCommand, type ShellDialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
+import { bracesWrittenOut, type ShellCommand, type ShellDialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
 import { firstFalseBlank, firstHidden, HIDDEN, writtenOut } from './visible.ts';
 import { operandsBesides, writtenFiles } from './writtenFiles.ts';
 
@@ -403,6 +403,8 @@ class Judge {
   /** Where `cd` went whose text does not say whether it is outside. */
   #unknownFolder: { readonly word: ShellWord | undefined; readonly scope: Scope } | undefined;
   readonly #variables = new LineVariables();
+  /** Guarded files that the commands before this one in its pipe name. */
+  #piped: readonly ShellWord[] = [];
   #writes = 0;
   #isOutsideKnown = false;
 
@@ -464,7 +466,12 @@ class Judge {
     // A group of commands reads it: `{ sh; } < <(curl x)`.
     const [read] = words.length === 0 ? redirections.filter(({ op, word }) => op === '<' && word.substitutes) : [];
     if (read) this.#at('pipe', read.word, scope, true);
-    this.#judgeWords(command.words, scope);
+    const [first] = words;
+    const isFed = command.piped && first && /^g?xargs$/.test(nameOf(first.text));
+    this.#judgeWords(isFed && words.length > 1 ? [...words, ...this.#piped] : words, scope);
+    const pattern = first && patternOf(nameOf(first.text), words.slice(1));
+    // `echo AGENTS.md | xargs rm`: names that a program before it prints.
+    this.#piped = [...(command.piped ? this.#piped : []), ...guardedNames(words.filter((word) => word !== pattern))].slice(0, MOST_VALUES);
   }
 
   #judgeRedirection(op: '<' | '>', word: ShellWord, words: readonly ShellWord[], fetches: boolean, scope: Scope): void {
@@ -756,7 +763,12 @@ class Judge {
     if (program === 'find') return this.#judgeFind(args, scope);
     if (program === 'fd' || program === 'fdfind') {
       const at = args.findIndex(({ text }) => /^(?:-[a-z]*[xX]|--exec(?:-batch)?)$/.test(text));
-      if (at >= 0) this.#judgeWords(args.slice(at + 1), { ...scope, fromXargs: true, wrapped: (scope.wrapped ?? 0) + 1 });
+      if (at >= 0)
+        this.#judgeWords([...args.slice(at + 1), ...guardedNames(args.slice(0, at))], {
+          ...scope,
+          fromXargs: true,
+          wrapped: (scope.wrapped ?? 0) + 1,
+        });
       return;
     }
     if (interpreter) this.#judgeInterpreter(interpreter, call, first, scope);
@@ -838,11 +850,12 @@ class Judge {
 
   #judgeFind(args: readonly ShellWord[], scope: Scope): void {
     const inside = { ...scope, fromXargs: true, wrapped: (scope.wrapped ?? 0) + 1 };
+    const named = guardedNames(args).slice(0, MOST_VALUES);
     for (let at = 0; at < args.length; at += 1) {
       if (!/^-(?:exec|execdir|ok|okdir)$/.test(args[at]?.text ?? '')) continue;
       const end = args.findIndex((one, index) => index > at && (one.text === ';' || one.text === '+'));
       const to = end < 0 ? args.length : end;
-      this.#judgeWords(args.slice(at + 1, to), inside);
+      this.#judgeWords([...args.slice(at + 1, to), ...named], inside);
       at = to;
     }
   }
@@ -1078,9 +1091,9 @@ class Judge {
   #guardOf(path: string, word: ShellWord): GuardReason | undefined {
     const below = relativePath(path, this.#cwd);
     const folders = isAbsolute(path) ? [] : this.#variables.folders.map((folder) => relativePath(`${folder}/${path}`, this.#cwd));
-    const variable = word.expands ? this.#variableOf({ ...word, text: path }) : undefined;
-    const values = (variable && this.#variables.valuesOf(variable.name))?.map((value) => `${value}${variable?.behind}`) ?? [];
-    const reasons = [below, ...folders, ...values].map(guardReason);
+    const values = word.expands ? this.#variables.valuesIn(path) : [];
+    const written = this.#dialect === 'posix' ? (bracesWrittenOut(path) ?? []) : [];
+    const reasons = [below, ...folders, ...values, ...written].map(guardReason);
     return reasons.find((one) => one !== undefined && one !== 'name') ?? reasons[0];
   }
 
@@ -1197,6 +1210,20 @@ class LineVariables {
   /** All that it may hold; undefined where nobody knows. */
   valuesOf(name: string): readonly string[] | undefined {
     return this.#unknown.has(name) ? undefined : this.#values.get(name);
+  }
+
+  /** All that a text with variables may stand for; none where one of them is not known. */
+  valuesIn(text: string): readonly string[] {
+    let texts = [''];
+    let from = 0;
+    for (const { 0: part, 1: braced, 2: plain, index } of text.matchAll(/\$(?:\{(\w+)\}|(\w+))/g)) {
+      const values = this.valuesOf(braced ?? plain ?? '') ?? [];
+      const before = text.slice(from, index);
+      if (texts.length * values.length > MOST_VALUES) return [];
+      texts = texts.flatMap((one) => values.map((value) => one + before + value));
+      from = index + part.length;
+    }
+    return from === 0 ? [] : texts.map((one) => one + text.slice(from));
   }
 
   /** Adds to what it may hold; without a value it may hold anything. */
@@ -1353,6 +1380,21 @@ function quotedPaths(text: string): readonly string[] {
   return [...text.matchAll(/(["'`])((?:\/|~\/|\.\.\/|[A-Za-z]:[\\/])[^"'`\n]{0,200})\1/g)]
     .map((match) => match[2] ?? '')
     .filter((path) => path.length > 2 && !/^\/(?:api|v\d|[*^([\\])/.test(path));
+}
+
+/** Words of a program that looks for files, or prints names, that name guarded ones; not those that it leaves out. */
+function guardedNames(words: readonly ShellWord[]): readonly ShellWord[] {
+  const from = words.findLastIndex(({ text }) => text === '-prune') + 1;
+  const leavesOut = words.some(({ text }) => /^(?:-[a-zA-Z]*v|--invert-match)$/.test(text));
+  if (leavesOut) return [];
+  return words.slice(from, from + MOST_WORDS).filter(({ text }, at) => {
+    if (text.length > LONGEST_FOLDER || /^[-!]|[*?\\^$|]/.test(text)) return false;
+    const isNegated =
+      /^(?:-not|!|-E|--exclude|-g|--glob)$/.test(words[from + at - 2]?.text ?? '') ||
+      /^(?:-E|--exclude)$/.test(words[from + at - 1]?.text ?? '');
+    const why = isNegated ? undefined : guardReason(text);
+    return why !== undefined && why !== 'name' && why !== 'build';
+  });
 }
 
 /** Before the name of a program that a system has beside one of its own: `grm`. */

@@ -659,11 +659,14 @@ of(
   },
 );
 
-/** `print … > "file"` and `print … | "command"` of awk. */
+/** `print … > "file"`, the same with a variable, and `print … | "command"` of awk. */
 function printsIntoProgram(script: string): boolean {
   return script.split('}').some((action) => {
     const at = action.indexOf('print');
-    return at >= 0 && /[>|]\s*"/.test(action.slice(at));
+    if (at < 0) return false;
+    const printed = action.slice(at);
+    // A name behind a comparison lies in parentheses: `print (a > b)`.
+    return /[>|]\s*"/.test(printed) || /^print(?:[^()>]|\([^()]*\))*>+\s*[A-Za-z_(]/.test(printed);
   });
 }
 
@@ -727,12 +730,15 @@ of('sudo doas su pkexec runas gsudo chroot nsenter', { kind: 'root', grave: true
 
 /** Calls in an interpreter's text that do more than compute: they delete, write, start programs, use the network or hide their effect. */
 const GRAVE_CODE =
-  /\b(?:rmtree|unlink(?:Sync)?|rmdir(?:Sync)?|rmSync|removedirs|rm_rf|rm_r|truncate|shutil|subprocess|popen|child_process|spawn(?:Sync)?|exec(?:Sync|File|v\w*)?|fork|system|eval|compile|__import__|importlib|getattr|marshal|pickle|ctypes|b64decode|base64|atob|fromCharCode|codecs|socket|urllib|requests|httpx|https?|fetch|net|XMLHttpRequest|WebSocket|environ|kill|chmod|chown|writeFile(?:Sync)?|appendFile(?:Sync)?|write_text|write_bytes|File\.(?:write|delete|open)|FileUtils|IO\.popen|rename(?:Sync)?|os\.(?:remove|replace|putenv))\b|`[^`]*`|%x[({[]|:!|\bqx\b|\.rm\(|fs\.(?:rm|cp|promises)\b/i;
+  /\b(?:rmtree|unlink(?:Sync)?|rmdir(?:Sync)?|rmSync|removedirs|rm_rf|rm_r|truncate|shutil|subprocess|popen|child_process|spawn(?:Sync)?|exec(?:Sync|File|v\w*)?|fork|system|eval|compile|__import__|importlib|getattr|marshal|pickle|ctypes|b64decode|base64|atob|fromCharCode|codecs|socket|urllib|requests|httpx|https?|fetch|net|XMLHttpRequest|WebSocket|environ|kill|chmod|chown|writeFile(?:Sync)?|appendFile(?:Sync)?|createWriteStream|(?:copyFile|symlink|cp|open|write|truncate)Sync|copyFile|symlink(?:_to)?|outputFile|file_put_contents|fwrite|fputs|inplace|O_(?:WRONLY|RDWR|CREAT)|(?:Deno|Bun)\.(?:write|remove|rename|copy|spawn)\w*|write_text|write_bytes|File\.(?:write|delete|open|new)|FileUtils|IO\.(?:popen|write)|rename(?:Sync)?|os\.(?:remove|replace|putenv))\b|`[^`]*`|%x[({[]|:!|\bqx\b|\.rm\(|fs\.(?:rm|cp|promises)\b/i;
 
 /** A call that opens a file, and a mode to write it in: looked for one by one, since all between them may hold a thousand calls. */
-const OPENS = /\bopen\s*\(/i;
+const OPENS = /\b(?:open|FileIO)\s*\(/i;
 const WRITING_MODE = /[,=]\s*['"](?:[wax+]|[rb]{1,2}\+)/i;
+/** The same in Perl: `open F, ">a"`. */
+const OPENS_IN_PERL = /\bopen\b/;
+const WRITING_IN_PERL = /,\s{0,9}['"]\s{0,9}\+?[>|]/;
 
 export function codeIsGrave(code: string): boolean {
-  return GRAVE_CODE.test(code) || (OPENS.test(code) && WRITING_MODE.test(code));
+  return GRAVE_CODE.test(code) || (OPENS.test(code) && WRITING_MODE.test(code)) || (OPENS_IN_PERL.test(code) && WRITING_IN_PERL.test(code));
 }

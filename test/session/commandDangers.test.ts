@@ -158,7 +158,19 @@ uv run pytest
 poetry run python x.py
 bundle exec rspec
 ls | tee a.log
-gcat a`
+gcat a
+find . -path ./.git -prune -o -type f -exec sed -i s/a/b/ {} +
+find . -not -path './.git/*' -exec sed -i s/a/b/ {} +
+find . -not -name .env -exec sed -i s/a/b/ {} +
+find . -name AGENTS.md -exec cat {} +
+ls AGENTS.md | xargs cat
+ls | grep -v .env | xargs sed -i s/a/b/
+rg -l process.env src | xargs sed -i s/a/b/
+awk '{ if ($1 > x) print $1 }' a
+awk '{ print ($1 > x ? "a" : "b") }' a
+f=a; echo x > $f.md
+for f in a b; do sort $f > $f.out; done
+cp a{,.bak}`
   .split('\n')
   .map((line) => line.replaceAll('\\n', '\n'));
 
@@ -453,6 +465,15 @@ php -r 'unlink("a");'
 deno eval "Deno.removeSync('a'); fetch('https://x')"
 python -c "$X"
 awk 'BEGIN { system("ls") }'
+awk -v f=AGENTS.md '{ print "x" > f }' a
+awk '{ printf("%s", $1) >> f }' a
+node -e "require('fs').copyFileSync('x', 'AGENTS.md')"
+node -e "require('fs').createWriteStream('AGENTS.md').end('x')"
+ruby -e "IO.write('AGENTS.md', 'x')"
+perl -e 'open(my $f, ">", "AGENTS.md"); print $f "x"'
+perl -e "open F, '>AGENTS.md'"
+php -r "file_put_contents('AGENTS.md', 'x');"
+python3 -c "import os; os.open('AGENTS.md', os.O_WRONLY)"
 git -c core.sshCommand=./x fetch
 git -c sequence.editor=./x rebase -i main
 git -cgpg.program=./x log --show-signature
@@ -552,6 +573,14 @@ openssl base64 -d -in x -out AGENTS.md
 pandoc -oAGENTS.md x
 find . -fprint AGENTS.md
 cmake -E copy x AGENTS.md
+find . -name AGENTS.md -exec sed -i s/a/b/ {} +
+find .vscode -type f -exec sed -i s/a/b/ {} +
+fd AGENTS.md -x sed -i s/a/b/ {}
+ls AGENTS.md | xargs sed -i s/a/b/
+echo AGENTS.md | cat | xargs -I{} cp x {}
+f=AGENTS; echo x > $f.md
+a=AGENTS b=md; cp x "\${a}.$b"
+echo x | tee {AGENTS,x}.md
 dos2unix AGENTS.md
 sqlite3 x "vacuum into 'AGENTS.md'"
 rev x > AGENTS.md`,
