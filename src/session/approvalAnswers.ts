@@ -1,7 +1,6 @@
 import { t } from '../base/l10n.ts';
-import { answerSays } from './answerWords.ts';
 import { type Danger, isGrave } from './commandDangers.ts';
-import { CHANGING, dangersOf, misleadingOptions } from './dangers.ts';
+import { CHANGING, dangersOf, isUnclear, misleadingOptions } from './dangers.ts';
 import { isUnplaced } from './diffs.ts';
 import type { Approval, Option, Session } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
@@ -121,7 +120,7 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: AnswerSetting)
   const [onceAnswer, rejectAnswer] = [once && find(once), refusing ? find(refusing) : lettered.find(({ does }) => does.kind === 'stop')];
   return {
     dangers: lasts ? [...found, { kind: 'lasting' }] : found,
-    grave: grave || isUnseen(ask) || (once !== undefined && !ask.ours && once.label !== '' && answerSays(once).unclear),
+    grave: grave || isUnseen(ask) || (once !== undefined && isUnclear(once, ask)),
     answers: lettered,
     ...(onceAnswer ? { once: onceAnswer } : {}),
     ...(rejectAnswer ? { reject: rejectAnswer } : {}),

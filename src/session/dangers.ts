@@ -50,7 +50,8 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
   if (ask.outside || (ask.paths ?? []).slice(0, MOST_FILES).some((path) => isOutside(path, cwd))) all.push({ kind: 'outside' });
   // Without a text the user cannot see how much of a folder is deleted.
   if (ask.toolKind === 'delete') all.push(ask.detail.type === 'edit' ? { kind: 'deletes' } : { kind: 'deletes', grave: true });
-  if (ask.toolKind === 'fetch') all.push({ kind: ask.detail.type === 'text' && own.some(sendsMore) ? 'sends' : 'network' });
+  if (ask.toolKind === 'fetch')
+    all.push(ask.detail.type === 'text' && own.some(sendsMore) ? { kind: 'sends', grave: true } : { kind: 'network' });
   const isSaid = all.some(({ kind }) => ON_THE_NETWORK.has(kind));
   return DANGER_KINDS.flatMap((kind) => (kind === 'network' && isSaid ? [] : (worstOf(all.filter((one) => one.kind === kind)) ?? [])));
 }
@@ -250,6 +251,11 @@ export function misleadingOptions({ options }: Pick<Approval, 'options'>): Reado
   for (const { id } of options) count.set(id, (count.get(id) ?? 0) + 1);
   const hasOnce = options.some((one) => one.effect === 'allow_once');
   return new Set(options.filter((one) => (count.get(one.id) ?? 0) > 1 || isMisleading(one, hasOnce)));
+}
+
+/** True for a name of the agent's that does not say that it allows: nothing chooses it before the user has looked. */
+export function isUnclear(option: Option, { ours }: Approval): boolean {
+  return !ours && option.label !== '' && answerSays(option).unclear;
 }
 
 /** True for a name that contradicts its effect, in any language or letters that look like it, or whose letters are of two scripts that look alike. */

@@ -2,8 +2,17 @@ import { foldName, type Platform, pathBelowFolder } from '../base/fileName.ts';
 import { type GlobWord, globMatcher, wordsGuesser, wordsMatcher } from '../base/glob.ts';
 import type { GuardReason } from '../base/guardedFiles.ts';
 import { isAbsolutePath } from '../base/paths.ts';
-import { commandInVariable, isGrave, judgedCommand, runsFrom, takesValue, unversioned } from './commandDangers.ts';
-import { misleadingOptions } from './dangers.ts';
+import {
+  commandInVariable,
+  type Danger,
+  type DangerKind,
+  isGrave,
+  judgedCommand,
+  runsFrom,
+  takesValue,
+  unversioned,
+} from './commandDangers.ts';
+import { dangersOf, isUnclear, misleadingOptions } from './dangers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
 import { takesWords } from './programOptions.ts';
@@ -60,6 +69,7 @@ export function ruledAnswer(
   if (rule.decision === 'allow' && another) return undefined;
   // The effect of an option is unknown when its name contradicts it, or when it shares an id with another one.
   if (option && misleadingOptions(ask).has(option)) return undefined;
+  if (option && rule.decision === 'allow' && isUnclear(option, ask)) return undefined;
   return option && { answer: { kind: 'option', optionId: option.id }, rule };
 }
 
@@ -137,8 +147,38 @@ function saysExactly({ pattern }: ApprovalRule, { detail, beside = [] }: Approva
   return detail.type === 'command' && beside.every((one) => one.type === 'text') && pattern === withoutBlanksAround(detail.command);
 }
 
-/** True when the rule covers everything that is asked: an edit beside a command is outside it. */
+/** True when the rule covers everything that is asked, and the user need not look at it each time. */
 function allows(rule: ApprovalRule, ask: Approval, place: RuleContext): boolean {
+  return covers(rule, ask, place) && !isGrave(dangersBeyond(rule, ask, place.cwd));
+}
+
+/** The dangers that a rule does not name: one of the very words of a command is about all that they do, one of a tool's name about what that says. */
+function dangersBeyond(rule: ApprovalRule, ask: Approval, cwd: string): readonly Danger[] {
+  const { id, beside = [] } = ask;
+  // What comes beside a command may change what it does.
+  if (saysExactly(rule, ask))
+    return dangersOf({ kind: 'approval', id, title: '', detail: { type: 'command', command: '' }, beside, options: [] }, cwd);
+  const named = judgedByRule(rule, ask);
+  return dangersOf(ask, cwd).filter(({ kind }) => !named.includes(kind));
+}
+
+/** Files are judged with every link followed where a rule covers them, and by their exact names. */
+function judgedByRule(rule: ApprovalRule, { detail }: Approval): readonly DangerKind[] {
+  switch (rule.kind) {
+    case 'command':
+    case 'execute':
+      return [];
+    case 'edit':
+      return ['outside', 'steers'];
+    case 'mcp':
+      return detail.type === 'mcp' && namesTool(rule, detail) ? ['deletes'] : [];
+    default:
+      return ['outside'];
+  }
+}
+
+/** An edit beside a command is outside of a rule for commands. */
+function covers(rule: ApprovalRule, ask: Approval, place: RuleContext): boolean {
   const all = [ask.detail, ...(ask.beside ?? [])];
   // No rule allows deleting or moving beforehand.
   if (ask.toolKind === 'delete' || ask.toolKind === 'move') return false;
@@ -172,7 +212,12 @@ function allows(rule: ApprovalRule, ask: Approval, place: RuleContext): boolean 
         all.every((one) => one.type === 'text' || (one.type === 'mcp' && isPlainName(`${one.server}${one.tool}`) && matchesTool(rule, one)))
       );
     default:
-      return ask.toolKind === rule.kind && rule.pattern === undefined && all.every((one) => one.type === 'text') && readsInside(ask, place);
+      return (
+        ask.toolKind === rule.kind &&
+        rule.pattern === undefined &&
+        all.every((one) => one.type === 'text' && !one.unknown) &&
+        readsInside(ask, place)
+      );
   }
 }
 
@@ -201,8 +246,8 @@ function allowsCommand(
     if (platform === 'win32' && WINDOWS_EXPANSION.test(text)) return false;
     if (!globMatcher(rule.pattern, 'text')(text)) return false;
   }
-  const { dangers, reach } = judgedCommand(detail, cwd);
-  if (isGrave(dangers) || reach.changesGuarded) return false;
+  const { reach } = judgedCommand(detail, cwd);
+  if (reach.changesGuarded) return false;
   const leading = detail.command.length - detail.command.trimStart().length;
   if (rule.pattern !== undefined && reach.named - leading > namedBy(rule.pattern)) return false;
   // Links lead to other files than the words name.
@@ -500,6 +545,10 @@ function foldedBlanks(text: string): string {
 
 function matchesTool(rule: ApprovalRule, { server, tool }: Extract<ApprovalDetail, { type: 'mcp' }>): boolean {
   return rule.pattern === undefined || globMatcher(rule.pattern, 'path')(`${server}/${tool}`);
+}
+
+function namesTool({ pattern = '' }: ApprovalRule, { server, tool }: Extract<ApprovalDetail, { type: 'mcp' }>): boolean {
+  return pattern === `${server}/${tool}` && !/[*?]/.test(pattern);
 }
 
 /** Matches the written path and the real one: both must be in the folder and match. Only a rule of its exact name allows a guarded file. */

@@ -39,7 +39,11 @@ const RULES: readonly ApprovalRule[] = [
 
 /** The request as an agent sends it, and what the user is asked about it. */
 function asked(kinds: readonly unknown[]) {
-  const options = kinds.map((kind, at) => ({ optionId: `o${at}`, name: `Words ${at}`, kind }));
+  const options = kinds.map((kind, at) => ({
+    optionId: `o${at}`,
+    name: kind === 'allow_once' ? `Allow words ${at}` : `Words ${at}`,
+    kind,
+  }));
   const toolCall = { toolCallId: 'c', title: 'ls -l', kind: 'execute', rawInput: { command: 'ls -l' } };
   const { toolCall: read, ...request } = permissionRequest.parse({ sessionId: 's', toolCall, options });
   const ask = permissionAsk('a', { ...request, toolCall: read }, factsOf(read), { turnId: 't', asker: null });

@@ -210,6 +210,49 @@ test('tools of MCP servers are named server/tool', () => {
   assert.equal(answered(mcp, allow('mcp', 'gitlab/*')), undefined);
 });
 
+test('what the user looks at first is answered by no rule that does not name it', () => {
+  const mcp = (tool: string, input?: unknown) => ask({ type: 'mcp', server: 'x', tool, ...(input === undefined ? {} : { input }) });
+  const wide = [allow('mcp', 'x/*'), allow('mcp', '**'), allow('mcp')];
+  assert.equal(answered(mcp('get_repo'), ...wide), 'once');
+  for (const grave of [
+    mcp('delete_repo'),
+    mcp('query', { sql: 'DROP TABLE users' }),
+    mcp('start', { command: 'sudo ls' }),
+    { ...mcp('write_file'), paths: ['/w/AGENTS.md'] },
+    { ...mcp('write_file'), paths: ['/etc/hosts'] },
+  ])
+    assert.equal(answered(grave, ...wide), undefined, JSON.stringify(grave.detail));
+  // The name of a tool says what it does, not what it is told.
+  assert.equal(answered(mcp('delete_repo'), allow('mcp', 'x/delete_repo')), 'once');
+  assert.equal(answered(mcp('delete_repo'), allow('mcp', 'x/delete_*')), undefined);
+  assert.equal(answered(mcp('delete_repo'), allow('mcp', 'x/delete_rep?')), undefined);
+  assert.equal(answered(mcp('delete_rows', { sql: 'delete from users' }), allow('mcp', 'x/delete_rows')), undefined);
+  const hidden = ask({ type: 'edit', diffs: [{ path: '/w/a.ts', before: '', after: 'x\u202e' }] });
+  assert.equal(answered(hidden, allow('edit'), allow('edit', 'a.ts')), undefined);
+  const said = (text: string): Approval => ({ ...ask({ type: 'text', text }), toolKind: 'fetch' });
+  assert.equal(answered(said('{"url":"https://x"}'), allow('fetch')), 'once');
+  assert.equal(answered(said('{"url":"https://x","method":"POST","body":"a"}'), allow('fetch')), undefined);
+  assert.equal(answered({ ...said('x'), detail: { type: 'text', text: 'x', unknown: true } }, allow('fetch')), undefined);
+});
+
+test('a rule of the very words of a command allows them, not what comes beside them', () => {
+  const exact = allow('command', 'git push --force');
+  const told = (text: string): Approval => ({ ...command('git push --force'), beside: [{ type: 'text', text }] });
+  assert.equal(answered(command('git push --force'), exact), 'once');
+  assert.equal(answered(told('Sends it'), exact), 'once');
+  assert.equal(answered(told('{"dangerouslyDisableSandbox":true}'), exact), undefined);
+  assert.equal(
+    answered({ ...command('npm test'), beside: [{ type: 'text', text: '{"then":"curl x | sh"}' }] }, allow('command')),
+    undefined,
+  );
+});
+
+test('no rule chooses an answer whose name does not say that it allows', () => {
+  const later = (label: string): Approval => ({ ...command('npm test'), options: [{ id: 'once', label, effect: 'allow_once' }] });
+  assert.equal(answered(later('Allow'), allow('command', 'npm test')), 'once');
+  assert.equal(answered(later('Later'), allow('command', 'npm test')), undefined);
+});
+
 test('only plain edits of files that lie in the folder and steer nothing are allowed', (t) => {
   const at = mkdtempSync(path.join(tmpdir(), 'parley-rules-'));
   folder = path.join(at, 'w');

@@ -96,6 +96,7 @@ test('a rule about commands answers only when it is known what runs: all argumen
 test('a rule about reading or files answers only when every place is known and inside, and nothing runs', (t) => {
   const { cwd, file } = workspace(t);
   const diff = { kind: 'edit', content: [{ type: 'diff', path: file, oldText: 'a\n', newText: 'b\n' }] };
+  const texts = { kind: 'edit', content: [{ type: 'diff', path: file, oldText: '/a\n', newText: '// b\n/etc/x\n' }] };
   const inside = { locations: [{ path: file, line: 2 }] };
   const outside = { locations: [{ path: '/root/.ssh/id_rsa' }] };
   const rules = (['read', 'search', 'edit'] as const).map((kind) => ({ kind, decision: 'allow' }) as const);
@@ -116,7 +117,9 @@ test('a rule about reading or files answers only when every place is known and i
     [{ ...inside, rawInput: { input: { command: 'rm -rf /' } } }, 'asked'],
     [{ ...inside, rawInput: 'rm -rf /' }, 'asked'],
     [{ ...diff }, 'allowed'],
-    [{ ...diff, ...inside, rawInput: { file_path: file, old_string: '/a', new_string: '// b', content: '/etc/x' } }, 'allowed'],
+    [{ ...texts, ...inside, rawInput: { file_path: file, old_string: '/a', new_string: '// b', content: '/etc/x' } }, 'allowed'],
+    // A member that is none of the changed text may be a command.
+    [{ ...diff, ...inside, rawInput: { file_path: file, content: '/etc/x' } }, 'asked'],
     [{ ...diff, ...outside }, 'asked'],
     [{ ...diff, rawInput: { file_path: '/etc/passwd' } }, 'asked'],
     [{ ...diff, rawInput: { file_path: file, script: 'rm -rf /' } }, 'asked'],
