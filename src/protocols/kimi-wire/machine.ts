@@ -869,9 +869,10 @@ function contextOf(call: WireCall | undefined): { readonly call?: { readonly cal
   if (!call) return {};
   return { call: { callId: call.id, ...(call.input === null ? {} : { input: call.input }) } };
 }
+/** The model reads output and message, one after the other. */
 function toolReturn(id: string, ok: boolean, text: string) {
-  const message = text.split('\n', 1)[0]?.slice(0, 500) ?? '';
-  return { tool_call_id: id, return_value: { is_error: !ok, output: text, message, display: [] } };
+  const said = ok ? { output: text, message: '' } : { output: '', message: text };
+  return { tool_call_id: id, return_value: { is_error: !ok, ...said, display: [] } };
 }
 function toolCallOf({ decline }: OpenRequest): string {
   return 'result' in decline ? (decline.result as ReturnType<typeof toolReturn>).tool_call_id : '';
