@@ -192,6 +192,25 @@ test(
 );
 
 test(
+  'a session is as old as its last turn, whenever its file is written',
+  inFolder(async (_folder, journal) => {
+    const at = Date.UTC(2026, 0);
+    const writer = journal.create(head('a'));
+    const prompt = [{ type: 'text', text: 'hello' }] as const;
+    record(writer, fresh('a'), [
+      { type: 'turn.started', turnId: 't', at, prompt },
+      { type: 'turn.ended', turnId: 't', at: at + 5, status: 'done' },
+      { type: 'link.closed', reason: 'The window closes.', at: at + 99 },
+    ]);
+    writer.dispose();
+    assert.deepEqual(
+      (await journal.list()).map((entry) => entry.at),
+      [at + 5],
+    );
+  }),
+);
+
+test(
   'an id cannot name a file elsewhere',
   inFolder(async (folder, journal) => {
     written(journal, '../../evil', [0]);

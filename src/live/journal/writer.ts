@@ -326,18 +326,22 @@ export class JournalWriter implements Disposable {
   }
 }
 
+/** Milliseconds since the epoch: agents that tell of earlier turns do not know their times. */
+const KNOWN_SINCE = Date.UTC(2020);
+
 /** The labels that a session list shows. */
 export function labelsOf(session: Session): Pick<HeadRecord, 'title' | 'resumeKey' | 'turns' | 'files' | 'failed' | 'used'> {
   const { resumeKey, turns } = session;
   const [title, files] = [titleOf(session), filesChanged(session)];
   const last = turns.at(-1);
+  const used = last?.endedAt ?? last?.startedAt ?? 0;
   return {
     ...(title === '' ? {} : { title }),
     ...(resumeKey === undefined ? {} : { resumeKey }),
     turns: turns.length,
     ...(files === 0 ? {} : { files }),
     ...(last?.status === 'failed' ? { failed: true } : {}),
-    ...(last ? { used: last.endedAt ?? last.startedAt } : {}),
+    ...(used < KNOWN_SINCE ? {} : { used }),
   };
 }
 
