@@ -4,7 +4,7 @@ import { decodedUri } from '../base/paths.ts';
 import { fenced, inOneLine } from '../base/promptText.ts';
 import { linesOfSelection } from '../protocols/ahp/codec.ts';
 import type { Content } from '../session/model.ts';
-import { changedTextPlace, contentPlace, pathOfUri } from './addresses.ts';
+import { type ChangedTextPlace, type ContentPlace, changedTextPlace, contentPlace, pathOfUri } from './addresses.ts';
 
 /** Attachments of one message whose texts are read, and most UTF-16 units of one. */
 const MOST_TEXTS = 20;
@@ -29,7 +29,7 @@ function unwrapped(uri: string): string {
 /** Returns the addresses of this host's own texts among those that a message attaches, each as it came and as the host knows it. */
 export function textsAmong(uris: readonly string[]): readonly (readonly [given: string, own: string])[] {
   const all = [...new Set(uris)].map((uri) => [uri, unwrapped(uri)] as const);
-  return all.filter(([, own]) => sideOf(own) !== undefined).slice(0, MOST_TEXTS);
+  return all.filter(([, own]) => placeOf(own) !== undefined).slice(0, MOST_TEXTS);
 }
 
 /** An attachment of a message, as a client sends it. */
@@ -61,16 +61,18 @@ function addressedContent(
   const path = pathOfUri(own);
   const lines = linesOfSelection(selection);
   if (path !== undefined) return { type: 'file', path, ...(lines ? { lines } : {}) };
-  const side = sideOf(own);
+  const place = placeOf(own);
   const name = labelOf(label ?? nameIn(own));
   const text = texts.get(uri);
-  if (side && text !== undefined) {
+  if (place && text !== undefined) {
     const cut = text.length > LONGEST_TEXT ? `, its first ${LONGEST_TEXT} characters` : '';
-    const words = `[Attached: ${name}, ${decodedUri(nameIn(own)) ?? nameIn(own)} ${side} a change of this conversation${cut}]`;
+    const words = `[Attached: ${name}, ${decodedUri(nameIn(own)) ?? nameIn(own)} ${place.side} a change of this conversation${cut}]`;
     return { type: 'text', text: `${words}\n${fenced(text.slice(0, LONGEST_TEXT))}`, label: name };
   }
   if (modelRepresentation !== undefined) return { type: 'text', text: modelRepresentation, label: name };
-  if (!WRAPPED.test(uri) && !side) return { type: 'link', uri, ...(label === undefined ? {} : { title: label }) };
+  // Of a change that was not made nothing is kept.
+  if (place) return { type: 'file', path: place.file };
+  if (!WRAPPED.test(uri)) return { type: 'link', uri, ...(label === undefined ? {} : { title: label }) };
   return { type: 'text', text: `[Attached: ${name}. Its text cannot be read here.]`, label: name };
 }
 
@@ -78,8 +80,8 @@ function labelOf(text: string): string {
   return inOneLine(text).slice(0, LONGEST_LABEL);
 }
 
-function sideOf(uri: string): 'before' | 'after' | undefined {
-  return (changedTextPlace(uri) ?? contentPlace(uri))?.side;
+function placeOf(uri: string): ChangedTextPlace | ContentPlace | undefined {
+  return changedTextPlace(uri) ?? contentPlace(uri);
 }
 
 function nameIn(uri: string): string {

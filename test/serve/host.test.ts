@@ -16,7 +16,7 @@ import {
   type TerminalState,
   type ToolCallState,
 } from '../../src/protocols/ahp/state.ts';
-import { terminalUri } from '../../src/serve/addresses.ts';
+import { contentUri, terminalUri } from '../../src/serve/addresses.ts';
 import type { AgentHost } from '../../src/serve/host.ts';
 import { listen } from '../../src/serve/listen.ts';
 import type { Approval, ToolCall } from '../../src/session/model.ts';
@@ -369,6 +369,11 @@ test('what VS Code attaches by addresses of its own reaches the agent as paths a
     { type: 'resource', uri: wrapped(shown.before?.content.uri ?? ''), label: 'Before' },
     { type: 'resource', uri: wrapped(shown.after?.content.uri ?? ''), label: 'After' },
     { type: 'resource', uri: wrapped('parley-content:/x/gone.ts?aWQ.YQ.MA.YWZ0ZXI'), label: 'gone.ts' },
+    {
+      type: 'resource',
+      uri: wrapped(contentUri({ sessionId: 'x', owner: 'stopped', callId: '', at: 0, side: 'after', file })),
+      label: 'Left open',
+    },
     { type: 'resource', uri: wrapped('other-host:/etc/passwd'), label: 'passwd' },
     { type: 'resource', uri: 'vscode-agent-host://h/etc/x?_ah=%%%', label: 'odd' },
     { type: 'resource', uri: 'https://example.org/', label: 'Site' },
@@ -385,12 +390,13 @@ test('what VS Code attaches by addresses of its own reaches the agent as paths a
       '[Attached: Before, a b.ts before a change of this conversation]\n```\nold\n\n```',
       '[Attached: After, a b.ts after a change of this conversation, its first 65536 characters]\n```\n65536x\n```',
       '[Attached: gone.ts. Its text cannot be read here.]',
+      { type: 'file', path: file },
       '[Attached: passwd. Its text cannot be read here.]',
       '[Attached: odd. Its text cannot be read here.]',
       { type: 'link', uri: 'https://example.org/', title: 'Site' },
     ],
   );
-  assert.deepEqual(chat().activeTurn?.message.attachments?.slice(0, 7), attachments, 'clients see them as they came');
+  assert.deepEqual(chat().activeTurn?.message.attachments?.slice(0, 8), attachments, 'clients see them as they came');
 });
 
 test('what is attached stays beside the words of the user, for those who come later and after a restart', async (t) => {
