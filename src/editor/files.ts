@@ -68,13 +68,17 @@ export const editorFiles: Files = {
  */
 async function textNow(file: string): Promise<string> {
   const document = openDocument(file);
-  if (document?.isDirty) return document.getText();
   try {
-    return (await readTextFile(file)).replace(/^\uFEFF/, '');
+    return await utf8Now(file);
   } catch (error) {
     if (!document || isMissing(error)) throw error;
     return document.getText();
   }
+}
+
+/** Unsaved text, or what the disk holds; rejects where that is no UTF-8. */
+async function utf8Now(file: string): Promise<string> {
+  return unsavedText(file) ?? (await readTextFile(file)).replace(/^\uFEFF/, '');
 }
 
 async function saveDocument(
@@ -98,12 +102,12 @@ async function whileSaving(file: string, write: () => Promise<void>): Promise<vo
 }
 
 /** The text as the user has it now: null when there is no such file, undefined when it cannot be read as text. */
-export async function presentText(file: string): Promise<string | null | undefined> {
-  try {
-    return await editorFiles.read(file);
-  } catch (error) {
-    return isMissing(error) ? null : undefined;
-  }
+export function presentText(file: string): Promise<string | null | undefined> {
+  return orMissing(editorFiles.read(file));
+}
+
+function orMissing(text: Promise<string>): Promise<string | null | undefined> {
+  return text.catch((error: unknown) => (isMissing(error) ? null : undefined));
 }
 
 /**
@@ -367,7 +371,8 @@ async function nextChange(document: vscode.TextDocument, most: number): Promise<
 }
 
 export const fileEffects: FileEffects = {
-  readText: presentText,
+  // The editor shows any bytes as a text, and those that it cannot read would be gone once that is written.
+  readText: async (file) => orMissing(inTurn.run(await keyOf(file), () => utf8Now(file))),
   async writeText(file, text, from, real) {
     const isUnsaved = openDocument(file)?.isDirty === true;
     if (openNotebook(file)?.isDirty || (isUnsaved && (await isMixedOnDisk(file)))) throw new Error(unsavedIn(file));

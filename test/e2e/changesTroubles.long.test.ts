@@ -176,6 +176,28 @@ test(
 );
 
 test(
+  'an agent writes a text anew in an encoding that the editor cannot tell: what that shows is not written, and the old bytes come back',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    const review = new ReviewPage(window);
+    const old = text([...numbered('größer', 9), 'row 10']);
+    const narrow = Buffer.from(old.replace('row 10', 'agent'), 'latin1');
+    write('narrow.txt', old);
+    disk.act = () => writeFileSync(inFolder('narrow.txt'), narrow);
+    await window.openChat();
+    await chat.exchange('write narrow');
+    await chat.lastTurn.getByText('1 file changed').waitFor();
+    await review.openFile('narrow.txt');
+    await review.note('binary, large or not UTF-8').waitFor();
+    assert.ok(readFileSync(inFolder('narrow.txt')).equals(narrow));
+    await review.decide('Undo');
+    await until(() => read('narrow.txt') === old, 'the file is as it was');
+    await review.lenses(0);
+    await window.closeEditors();
+  }),
+);
+
+test(
   'a file of 50 MB and thousands of files at once are said, the very large one is not undone, and the rest goes back',
   inWindow(async ({ window }) => {
     const { chat, page } = window;

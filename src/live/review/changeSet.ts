@@ -127,7 +127,7 @@ export interface UnreviewedFile {
 }
 /** How a change set reads and writes files. Text goes through the editor, so that unsaved text stays. */
 export interface FileEffects {
-  /** The text as the user has it, unsaved text first; null when there is no file, undefined when it is not text. */
+  /** The text as the user has it, unsaved text first; null when there is no file, undefined when the disk holds no UTF-8. */
   readText(path: string): Promise<string | null | undefined>;
   /**
    * `from` is the text that `text` was made of, both with the line ends of the file, or with \n; other lines keep theirs. Rejects where the user has
@@ -649,7 +649,7 @@ export class ChangeSet {
     const { deciding } = this.#underWay;
     if (deciding?.file === file) await deciding.done;
     const found = this.#state.tracked.get(nameOf(this.#folders, file) ?? '');
-    if (!found || !isText(found.before) || !isText(found.after)) return undefined;
+    if (!found || !isThere(found.before) || !isThere(found.after)) return undefined;
     const present = await this.#deps.effects.readText(file);
     return present !== undefined ? this.#segmentsIn(file, found, present) : undefined;
   }
@@ -662,9 +662,7 @@ export class ChangeSet {
     if (present === undefined) return [];
     const { read } = mannerOf(present);
     const found = changes.slice(-MOST_COMPARED).map(async (change) => {
-      const [before, after] = await Promise.all(
-        [change.before, change.after].map(async (one) => shortText((await this.#textOf(one)) ?? '')),
-      );
+      const [before, after] = [await this.#shortTextOf(change.before), await this.#shortTextOf(change.after)];
       if (before === undefined || after === undefined) return [];
       return hunksOfSegments(withUserText(compareTexts(read(before), read(after)), read(present)));
     });
@@ -1023,7 +1021,7 @@ export class ChangeSet {
       return;
     }
     if (before === undefined || after === undefined) {
-      this.#state = withTracked(this.#state, name, { ...found, after: now });
+      this.#state = withTracked(this.#state, name, { ...found, after: now, written });
       return;
     }
     const manner = mannerOf(text);
@@ -1061,7 +1059,7 @@ export class ChangeSet {
 
   /** The text has more hunks of that change than were left of it. */
   async #hasMoreOf(change: TurnChange, text: string): Promise<boolean> {
-    const [before, after] = [await this.#textOf(change.before), await this.#textOf(change.after)].map((one) => shortText(one ?? ''));
+    const [before, after] = [await this.#shortTextOf(change.before), await this.#shortTextOf(change.after)];
     if (before === undefined || after === undefined) return false;
     const left = withUserText(compareTexts(plain(before), plain(after)), plain(text));
     return hunksOfSegments(left).length > (change.hunks?.kept ?? 0);
@@ -1094,7 +1092,7 @@ export class ChangeSet {
     const counted = new Map<TurnChange, CountedChange>();
     const manner = mannerOf(present);
     for (const change of openChanges(this.#state, name)) {
-      const [before, after] = [await this.#textOf(change.before), await this.#textOf(change.after)].map((text) => shortText(text ?? ''));
+      const [before, after] = [await this.#shortTextOf(change.before), await this.#shortTextOf(change.after)];
       if (before === undefined || after === undefined || present.length > LONGEST_COUNTED) continue;
       const compare = async () => compareTexts(manner.read(before), manner.read(after));
       const segments = await this.#comparedOnce(`${name} ${change.before} ${change.after} ${manner.name}`, [], compare);
@@ -1116,11 +1114,14 @@ export class ChangeSet {
     if (openChanges(this.#state, name).some(({ hunks }) => hunks)) await this.#recount(name, (await this.#textOf(present)) ?? '');
   }
 
-  /** The agent's text of a file under review, once it has changed that to `now`; undefined where that is all its own. */
+  /**
+   * The agent's text of a file under review, once it has changed that to `now`; undefined where that is all its own. In what is no text, what the user
+   * has written cannot be told apart: it is taken to be there still.
+   */
   async #writtenBy(found: Tracked | undefined, now: ContentKey): Promise<ContentKey | undefined> {
     if (found?.written === undefined || now === null) return undefined;
     const [written, after, text] = await Promise.all([found.written, found.after, now].map((one) => this.#textOf(one)));
-    if (typeof written !== 'string' || typeof after !== 'string' || typeof text !== 'string') return undefined;
+    if (typeof written !== 'string' || typeof after !== 'string' || typeof text !== 'string') return found.written;
     const manner = mannerOf(text);
     const agents = writtenSince(manner.read(written), manner.read(after), manner.read(text));
     return agents === manner.read(text) ? undefined : this.#deps.store.put(Buffer.from(manner.write(agents, text)));
@@ -1209,9 +1210,9 @@ export class ChangeSet {
   }
 
   async #compare(found: Tracked, present: string | null, isUnsaved: boolean): Promise<Segments | undefined> {
-    const before = await this.#textOf(found.before);
-    if (before === undefined || !isText(found.after)) return undefined;
-    const known = (await this.#textOf(found.after)) ?? '';
+    const [before, last] = [await this.#textOf(found.before), await this.#textOf(found.after)];
+    if (before === undefined || last === undefined) return undefined;
+    const known = last ?? '';
     const shown = await this.#withEnds(found, present ?? '', isUnsaved);
     const { read } = mannerOf(shown);
     // While the agent works, what the next look will find on the disk counts as the agent's; at rest it is somebody else's.
@@ -1286,6 +1287,7 @@ export class ChangeSet {
     if (found.written === undefined && !this.#deps.effects.hasUnsaved(file)) return false;
     const present = await this.#deps.effects.readText(file);
     const segments = typeof present === 'string' ? await this.#segmentsIn(file, found, present) : undefined;
+    if (isUnsaved && !segments) throw new Error(unsavedIn(name));
     const hunks = hunksOfSegments(segments ?? []);
     const rest = hunks.filter(({ hunk }) => linesUndone(hunk));
     if (rest.length === hunks.length && !isUnsaved) return false;
@@ -1433,9 +1435,8 @@ export class ChangeSet {
     } else {
       const isAsLeft = present === null || (present === change.after && change.written === undefined);
       this.#checkLinks(name, [change.before, change.after, present], isAsLeft);
-      const text = isAsLeft ? undefined : await this.#textOf(present);
-      const left = text == null ? undefined : Buffer.from(await this.#without(name, change, text));
-      await this.#put(from, left ?? (await this.#bytesOf(change.before, from)), undefined, change.mode);
+      const left = isAsLeft ? await this.#bytesOf(change.before, from) : await this.#without(name, change, await this.#textOf(present));
+      await this.#put(from, typeof left === 'string' ? Buffer.from(left) : left, undefined, change.mode);
       await this.#put(name, null, present);
     }
     await this.#refresh(name);
@@ -1659,6 +1660,12 @@ export class ChangeSet {
     return bytes && utf8Text(bytes);
   }
 
+  /** '' where there is no file; undefined for what is no text, or too long to be compared. */
+  async #shortTextOf(content: ContentKey): Promise<string | undefined> {
+    const text = await this.#textOf(content);
+    return text === null ? '' : shortText(text);
+  }
+
   async #changed(): Promise<void> {
     await this.#save();
     this.#changes.fire();
@@ -1695,8 +1702,8 @@ function foldersAbove(name: string): readonly string[] {
   return [...name.matchAll(/\//g)].flatMap(({ index }) => (index > 0 ? [name.slice(0, index)] : []));
 }
 
-/** Its text is there, or there is no file. */
-function isText(content: ContentKey): boolean {
+/** Its bytes are kept, whether they are a text or not, or there is no file. */
+function isThere(content: ContentKey): boolean {
   return content === null || isKept(content);
 }
 

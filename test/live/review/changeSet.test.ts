@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
@@ -40,7 +41,10 @@ class Scene {
   others: readonly string[] = [];
   readonly store = new ContentStore(path.join(this.state, 'objects'));
   readonly effects: { -readonly [K in keyof FileEffects]: FileEffects[K] } = {
-    readText: async (file) => this.unsaved.get(file) ?? (existsSync(file) ? readFileSync(file, 'utf8') : null),
+    readText: async (file) => {
+      const bytes = existsSync(file) ? readFileSync(file) : null;
+      return this.unsaved.get(file) ?? (bytes && !isUtf8(bytes) ? undefined : (bytes?.toString() ?? null));
+    },
     writeText: async (file, text, from) => {
       // The editor tells of it first, as for an agent's write.
       const typed = this.unsaved.get(file);
@@ -2151,5 +2155,168 @@ test(
       await scene.changes.settleAll('undo');
       assert.deepEqual([all(), scene.names], [before, []], `round ${round}`);
     }
+  }),
+);
+
+/** One text in several encodings, with what else a file can hold; null: no file. */
+const inForms = (text: string): Readonly<Record<string, Buffer | null>> => ({
+  none: null,
+  plain: Buffer.from(text),
+  marked: Buffer.from(`\ufeff${text}`),
+  latin: Buffer.from(text, 'latin1'),
+  wide: Buffer.from(`\ufeff${text}`, 'utf16le'),
+  wideBig: Buffer.from(`\ufeff${text}`, 'utf16le').swap16(),
+  binary: Buffer.from([0, 1, 2, 255, 254, 0, ...Buffer.from(text)]),
+  large: Buffer.from(text.repeat(40)),
+});
+const isTextForm = (form: string): boolean => ['none', 'plain', 'marked'].includes(form);
+
+interface FormScene {
+  readonly scene: Scene;
+  readonly file: string;
+  readonly before: string;
+  readonly after: string;
+  /** Both sides are text. */
+  readonly isText: boolean;
+  readonly was: Buffer | null;
+  /** What the agent has left. */
+  readonly left: Buffer | null;
+  readonly now: () => Buffer | null;
+  readonly put: (bytes: Buffer | null) => void;
+}
+
+/** For each form before an agent's change with each after it, all in one turn. */
+function inEachChangeOfForm(run: (of: FormScene) => Promise<void>): () => Promise<void> {
+  return inScene(async (scene) => {
+    scene.reload({ ...usualLimits, fileBytes: 5000 });
+    const forms = Object.keys(inForms(''));
+    const all = forms.flatMap((before) => forms.map((after) => ({ before, after })));
+    const chosen = all.filter(({ before, after }) => before !== 'none' || after !== 'none');
+    const files = chosen.map(({ before, after }): FormScene => {
+      const file = scene.path(`${before} to ${after}.txt`);
+      const line = (at: number) => `${before} ${after} ${at} ä`;
+      return {
+        scene,
+        file,
+        before,
+        after,
+        isText: isTextForm(before) && isTextForm(after),
+        was: inForms(numbered(20, line))[before] ?? null,
+        left: inForms(numbered(20, (at) => (at === 3 ? 'ß' : line(at))))[after] ?? null,
+        now: () => (existsSync(file) ? readFileSync(file) : null),
+        put: (bytes) => (bytes === null ? rmSync(file, { force: true }) : writeFileSync(file, bytes)),
+      };
+    });
+    for (const { put, was } of files) put(was);
+    await scene.turn('t', () => {
+      for (const { put, left } of files) put(left);
+    });
+    for (const one of files) await run(one);
+  });
+}
+
+test(
+  'whatever a file was and became, undoing it brings its old bytes back, exactly, and keeping it leaves it as it is',
+  inEachChangeOfForm(async ({ scene, file, before, after, isText, was, left, now }) => {
+    assert.equal((await scene.changes.segments(file)) !== undefined, isText, file);
+    const undone = await scene.changes.settle(file, 'undo').then(
+      () => true,
+      () => false,
+    );
+    assert.equal(undone, before !== 'large', file);
+    assert.deepEqual(now(), undone ? was : left, file);
+    // What was too large is not kept.
+    if (after === 'large') return;
+    if (undone) await scene.changes.undoRestore();
+    await scene.changes.settle(file, 'keep');
+    assert.deepEqual(now(), left, file);
+  }),
+);
+
+for (const isSaved of [true, false])
+  test(
+    `of what is no text, nothing is undone once somebody else has written the file${isSaved ? ', and saved it in the editor' : ''}`,
+    inEachChangeOfForm(async ({ scene, file, isText, now, put }) => {
+      // Where both sides are text, the two are merged.
+      if (isText) return;
+      for (const others of [Buffer.from('others\n'), Buffer.from('größer\n', 'latin1')]) {
+        put(others);
+        if (isSaved) await scene.changes.userSaved(file);
+        await scene.changes.settle(file, 'undo').catch(() => {});
+        await scene.changes.settleTurn('t', 'undo', file).catch(() => {});
+        assert.deepEqual(now(), others, file);
+      }
+    }),
+  );
+
+test(
+  'the editor shows bytes that are no text as one: that is never written, and nothing is said to be undone',
+  inEachChangeOfForm(async ({ scene, file, isText, left, now }) => {
+    if (left === null || isText) return;
+    for (const isTyped of [true, false]) {
+      if (isTyped) scene.effects.typeText = async (_, text) => void scene.unsaved.set(file, text);
+      else delete scene.effects.typeText;
+      const shown: string = `${left.toString()}typed`;
+      scene.unsaved.set(file, shown);
+      assert.equal(await scene.changes.segments(file), undefined, file);
+      await assert.rejects(scene.changes.settle(file, 'undo'), file);
+      await assert.rejects(scene.changes.settleTurn('t', 'undo', file), file);
+      assert.deepEqual([now(), scene.unsaved.get(file)], [left, shown], file);
+    }
+  }),
+);
+
+test(
+  'a later prompt has made a text another encoding: the earlier prompt alone cannot be undone, the later one and both can, exactly',
+  inScene(async (scene) => {
+    const [old, first] = [numbered(20, (at) => `Zeile ${at} ä`), numbered(20, (at) => `Zeile ${at === 3 ? 'neu' : at} ä`)];
+    const second = Buffer.from(first.replace('Zeile 9', 'Zeile neun'), 'latin1');
+    const now = () => readFileSync(scene.path('a.txt'));
+    scene.write({ 'a.txt': old, 'from.txt': old });
+    await scene.turn('one', () => {
+      scene.write({ 'a.txt': first });
+      renameSync(scene.path('from.txt'), scene.path('to.txt'));
+    });
+    await scene.turn('two', () => scene.write({ 'a.txt': second, 'to.txt': second }));
+    for (const name of ['a.txt', 'to.txt']) await assert.rejects(scene.changes.settleTurn('one', 'undo', scene.path(name)));
+    assert.deepEqual([now(), readFileSync(scene.path('to.txt')), existsSync(scene.path('from.txt'))], [second, second, false]);
+    await scene.changes.settleTurn('two', 'undo', scene.path('a.txt'));
+    assert.equal(scene.read('a.txt'), first);
+    await scene.changes.undoRestore();
+    assert.deepEqual(now(), second);
+    await scene.changes.settleAll('undo');
+    assert.deepEqual([scene.read('a.txt'), scene.read('from.txt'), existsSync(scene.path('to.txt'))], [old, old, false]);
+  }),
+);
+
+test(
+  'what the user has written into a text stays refused to an undo once the agent has made that another encoding',
+  inScene(async (scene) => {
+    scene.write({ 'a.txt': numbered(20, (at) => `Zeile ${at} ä`) });
+    await scene.turn('one', () => scene.write({ 'a.txt': numbered(20, (at) => (at === 3 ? 'agents ä' : `Zeile ${at} ä`)) }));
+    scene.write({ 'a.txt': scene.read('a.txt').replace('agents ä', 'agents and mine ä') });
+    await scene.changes.userSaved(scene.path('a.txt'));
+    const left = Buffer.from(scene.read('a.txt').replace('Zeile 9', 'neun'), 'latin1');
+    await scene.turn('two', () => scene.write({ 'a.txt': left }));
+    await assert.rejects(scene.changes.settle(scene.path('a.txt'), 'undo'));
+    assert.deepEqual(readFileSync(scene.path('a.txt')), left);
+    await scene.changes.settleTurn('two', 'undo', scene.path('a.txt'));
+    assert.match(scene.read('a.txt'), /agents and mine ä/);
+    await assert.rejects(scene.changes.settle(scene.path('a.txt'), 'undo'), /same lines/);
+  }),
+);
+
+test(
+  'a prompt with a side that is no text is not said to have written all lines of the other',
+  inScene(async (scene) => {
+    const rows = (change: (at: number) => string | undefined) => numbered(30, change);
+    scene.write({ 'a.txt': Buffer.from('größer\n', 'latin1') });
+    await scene.turn('one', () => scene.write({ 'a.txt': rows(() => undefined) }));
+    await scene.turn('two', () => scene.write({ 'a.txt': rows((at) => (at === 3 || at === 20 ? 'agent' : undefined)) }));
+    const wrote = await scene.changes.wroteIn(scene.path('a.txt'));
+    assert.deepEqual(
+      wrote.map(({ hunk }) => hunk.after),
+      [['agent'], ['agent']],
+    );
   }),
 );
