@@ -46,6 +46,7 @@ import {
   changedAt,
   emptyScan,
   type FileState,
+  type FileStates,
   findMoves,
   foldersOfFiles,
   isOfRecords,
@@ -193,6 +194,8 @@ const MOST_LOOKED_AT = 200;
 const MOST_COMPARED = 8;
 /** Files for which one message explains why they were not undone. */
 const MOST_REASONS = 10;
+/** Files that were there before a burst and that it has changed or deleted: so many are listed one by one. */
+const MOST_BESIDE_BURST = 100;
 /** Longer texts are listed without their lines. */
 const LONGEST_COUNTED = 2 * 1024 * 1024;
 
@@ -315,10 +318,15 @@ export class ChangeSet {
     return fileOf(this.#folders, nameNow(this.#state, turnId, nameOf(this.#folders, file) ?? ''));
   }
 
-  /** True when this change set watches the content of that file; what a link leads to is watched at its own place, if at all. */
-  watches(file: string): boolean {
-    const content = this.#scan.files.get(nameOf(this.#folders, file) ?? '')?.content;
-    return content !== undefined && linkTarget(content) === undefined;
+  /**
+   * True when this change set watches the content of that file, and would list what the prompt did to it; what a link leads to is watched at its own
+   * place, if at all.
+   */
+  watches(turnId: TurnId, file: string): boolean {
+    const name = nameOf(this.#folders, file) ?? '';
+    const content = this.#scan.files.get(name)?.content;
+    const isInBurst = this.#state.checkpoints.findLast((one) => one.turnId === turnId)?.burst.includes(name) === true;
+    return content !== undefined && linkTarget(content) === undefined && !isInBurst;
   }
 
   /** Reads the folder in advance, so that the scan at the start of a turn is quick. Leaves the rest to that scan once it is due. */
@@ -423,14 +431,17 @@ export class ChangeSet {
     this.#explainLate(explain);
     const isNews = isOver || isResumed || this.#state !== known;
     if (changed.length + folders.length === 0) return isNews ? this.#changed() : undefined;
-    this.#leaveOut(changed.length > this.#deps.limits.burst ? changed : [], folders);
-    if (changed.length <= this.#deps.limits.burst) {
-      for (const name of changed) {
-        const [from, to] = [before, this.#scan].map((scan) => scan.files.get(name)?.content ?? null);
-        await this.#track(name, from ?? null, to ?? null, explain, before.files.get(name)?.mode);
-      }
-      await this.#findMoves();
+    const listed = changed.length > this.#deps.limits.burst ? outOfBurst(changed, before.files) : changed;
+    const isListed = new Set(listed);
+    this.#leaveOut(
+      changed.filter((name) => !isListed.has(name)),
+      folders,
+    );
+    for (const name of listed) {
+      const [from, to] = [before, this.#scan].map((scan) => scan.files.get(name)?.content ?? null);
+      await this.#track(name, from ?? null, to ?? null, explain, before.files.get(name)?.mode);
     }
+    await this.#findMoves();
     await this.#changed();
   }
 
@@ -1750,6 +1761,12 @@ function howOf({ target, present }: Omit<RestoreStep, 'how'>, all: readonly Omit
   const isMoved =
     target === null || present === null ? all.some((one) => key === movedKey((target === null ? one.target : one.present) ?? '')) : false;
   return !isMoved ? 'unknown' : target === null ? 'delete' : 'create';
+}
+
+/** Of files that changed at once, those that were there before and can be restored, where these are few: a program that writes many files makes new ones. */
+function outOfBurst(changed: readonly string[], before: FileStates): readonly string[] {
+  const chosen = changed.filter((name) => isRestorable(before.get(name)?.content ?? ''));
+  return chosen.length > MOST_BESIDE_BURST ? [] : chosen;
 }
 
 /** True where a file differs in its content, or in who may read, write and run it. */

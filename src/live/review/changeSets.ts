@@ -376,7 +376,7 @@ export class ChangeSets implements Disposable {
       const found = set.turnFiles(turn.id);
       if (!found || (turn.status === 'running' && found.files.length === 0)) continue;
       const watched = new Set(found.files.map((file) => keyOfFile(file.path)));
-      const isWatched = (file: string) => watched.has(keyOfFile(file)) || set.watches(file);
+      const isWatched = (file: string) => watched.has(keyOfFile(file)) || set.watches(turn.id, file);
       // What the agent writes through a link is watched where it is.
       const reported = reportedFiles(turn, session?.cwd ?? '').filter(
         ({ path: file }) => !isWatched(file) && !isWatched(realPathNow(file)),

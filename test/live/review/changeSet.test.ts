@@ -889,19 +889,22 @@ test(
 );
 
 test(
-  'a burst of files and ignored folders are said, not listed; a restore takes the burst along',
+  'a burst of new files and ignored folders are said, not listed; the few others that changed with it are; a restore takes the burst along',
   inScene(async (scene) => {
-    scene.write({ '.gitignore': 'dist\n', 'dist/a.js': '1', old: '1' });
+    scene.write({ '.gitignore': 'dist\n', 'dist/a.js': '1', old: '1', gone: 'text\n', 'sub/seen': '1' });
     await scene.turn('t', () => {
-      scene.write({ 'dist/b.js': '1', 'node_modules/p/i.js': '1', old: '2' });
+      scene.write({ 'dist/b.js': '1', 'node_modules/p/i.js': '1', old: '2', 'sub/seen': '2' });
+      rmSync(scene.path('gone'));
       for (let at = 0; at < 10_000; at += 1) scene.write({ [`out/${at}`]: '1' });
     });
-    assert.deepEqual(
-      [scene.names, scene.changes.turnFiles('t')],
-      [[], { files: [], unlisted: { files: 10_001, folders: ['dist', 'node_modules'] } }],
-    );
+    assert.deepEqual(scene.names, ['deleted gone', 'changed old', 'changed sub/seen']);
+    const found = scene.changes.turnFiles('t');
+    assert.deepEqual([found?.files.length, found?.unlisted], [3, { files: 10_000, folders: ['dist', 'node_modules'] }]);
+    await scene.changes.settle(scene.path('sub/seen'), 'undo');
+    assert.equal(scene.read('sub/seen'), '1');
     await scene.changes.restore('t');
-    assert.deepEqual([existsSync(scene.path('out/7')), scene.read('old'), existsSync(scene.path('dist/b.js'))], [false, '1', true]);
+    assert.deepEqual([existsSync(scene.path('out/7')), existsSync(scene.path('dist/b.js'))], [false, true]);
+    assert.deepEqual([scene.read('old'), scene.read('gone'), scene.read('sub/seen'), scene.names], ['1', 'text\n', '1', []]);
     assert.deepEqual([scene.changes.burst, (await scene.changes.preview('t'))?.files], [0, []]);
   }),
 );
@@ -915,12 +918,25 @@ test(
       scene.write({ old: '2' });
       for (let at = 0; at < 10; at += 1) scene.write({ [`out/${at}`]: '1' });
     });
-    assert.equal(scene.changes.burst, 11);
+    assert.deepEqual([scene.changes.burst, scene.names], [10, ['changed old']]);
     await scene.changes.restore('t');
-    assert.deepEqual([scene.changes.burst, (await scene.changes.preview('t'))?.files], [0, []]);
+    assert.deepEqual([scene.changes.burst, scene.names, (await scene.changes.preview('t'))?.files], [0, [], []]);
     await scene.changes.undoRestore();
-    assert.deepEqual([scene.changes.burst, existsSync(scene.path('out/7')), scene.read('old')], [11, true, '2']);
-    assert.equal((await scene.changes.preview('t'))?.files.length, 11);
+    assert.deepEqual([scene.changes.burst, existsSync(scene.path('out/7')), scene.read('old')], [10, true, '2']);
+    assert.deepEqual([scene.names, (await scene.changes.preview('t'))?.files.length], [['changed old'], 11]);
+  }),
+);
+
+test(
+  'many files that were there before and changed at once are a burst, with all that are new',
+  inScene(async (scene) => {
+    const all = (text: string) => Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`src/${at}`, text]));
+    scene.write(all('1'));
+    scene.reload({ ...usualLimits, burst: 50 });
+    await scene.turn('t', () => scene.write({ ...all('2'), fresh: '1' }));
+    assert.deepEqual([scene.changes.burst, scene.names], [102, []]);
+    await scene.changes.restore('t');
+    assert.deepEqual([scene.read('src/7'), existsSync(scene.path('fresh'))], ['1', false]);
   }),
 );
 
@@ -1111,8 +1127,8 @@ test(
     const other = path.join(scene.root.toUpperCase(), 'SRC', 'A.ts');
     const folds = existsSync(other);
     assert.equal(await scene.changes.baseText(other), folds ? 'one\n' : undefined);
-    assert.equal(scene.changes.watches(other), folds);
-    assert.equal(scene.changes.watches(scene.path('src/a.ts')), true);
+    assert.equal(scene.changes.watches('t', other), folds);
+    assert.equal(scene.changes.watches('t', scene.path('src/a.ts')), true);
   }),
 );
 

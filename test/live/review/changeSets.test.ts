@@ -439,6 +439,21 @@ test(
 );
 
 test(
+  'of a burst, what a call of the agent names is listed, and what was there before',
+  withFakeHost(['a'], async (fakeHost) => {
+    fakeHost.write('seen', '1\n');
+    await fakeHost.start('a');
+    for (let at = 0; at < 2100; at += 1) fakeHost.write(`file ${at}`, '1');
+    fakeHost.write('seen', '2\n');
+    fakeHost.edit('a', 'named', 'e');
+    fakeHost.end('a');
+    const turn = () => fakeHost.get('a')?.store.now.turns[0];
+    await fakeHost.until(() => turn()?.unlisted !== undefined);
+    assert.deepEqual([turn()?.unlisted?.files, fakeHost.rows('a')], [2101, ['named reported -', 'seen open -']]);
+  }),
+);
+
+test(
   'two sessions write into the same line: it is said whose it is, also once that is decided, and when the user has written there, too',
   withFakeHost(['a', 'b'], async (fakeHost) => {
     const file = fakeHost.path('shared');
