@@ -215,7 +215,7 @@ test(
     await review.row('large.bin').getByText('cannot be undone').waitFor();
     await window.pictures('review/trouble-large');
     disk.act = () => {
-      mkdirSync(inFolder('made'));
+      write('node_modules/part/index.js', 'made\n');
       for (let at = 0; at < 2100; at += 1) write(`made/${at}.txt`, `${at}\n`);
     };
     await window.openChat();
@@ -225,10 +225,11 @@ test(
     await window.command('Parley: Restore Files to Before a Prompt');
     await window.pick.choose('make many');
     await page.getByRole('button', { name: 'Restore Files' }).waitFor();
+    await page.locator('.monaco-dialog-box').getByText('Not watched: node_modules').waitFor();
     await window.pictures('review/trouble-many-restore');
     await page.getByRole('button', { name: 'Restore Files' }).click();
     await until(() => !existsSync(inFolder('made')), 'all files that were made are gone, and their folder with them');
-    assert.equal(existsSync(inFolder('small.txt')), true);
+    assert.deepEqual([existsSync(inFolder('small.txt')), existsSync(inFolder('node_modules'))], [true, true]);
   }),
 );
 

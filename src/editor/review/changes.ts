@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
-import type { ChangeSet, RestoredFile, UnreviewedFile } from '../../live/review/changeSet.ts';
+import type { ChangeSet, RestoredFile, RestorePreview, UnreviewedFile } from '../../live/review/changeSet.ts';
 import type { ChangeSets, OfSession, SessionHunk } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { isSameFile } from '../../protocols/paths.ts';
@@ -21,7 +21,7 @@ import {
 } from './changesTree.ts';
 import { DELETED_AFTER, DELETED_BEFORE, noChangeHere, openTextDiff, REVIEW_SCHEME } from './documents.ts';
 import { covers, type FileHunks, takesTyped } from './fileHunks.ts';
-import { effectWords, isLeft, leftWords, listed, reasonWords, restoredWords } from './restoreWords.ts';
+import { effectWords, isLeft, leftWords, listed, reasonWords, restoredWords, unwatchedWords } from './restoreWords.ts';
 import { diffsOf } from './severalDiffs.ts';
 
 const VIEW = 'parley.changes';
@@ -241,11 +241,11 @@ export class ChangesReview implements Disposable {
     const preview = await set?.preview(turnId);
     if (!preview) throw new Error(vscode.l10n.t('The files before this prompt are not known any more.'));
     if (preview.files.length === 0) {
-      const text = vscode.l10n.t('No changes.');
-      void vscode.window.showInformationMessage(set?.partial ? `${text} ${partlyWatched()}` : text);
+      const words = [vscode.l10n.t('No changes.'), set?.partial ? partlyWatched() : '', unwatchedWords(preview.unwatched)];
+      void vscode.window.showInformationMessage(words.filter(Boolean).join(' '));
       return undefined;
     }
-    const answer = await this.#askRestore(session, turnId, preview.files);
+    const answer = await this.#askRestore(session, preview);
     if (answer === undefined) return undefined;
     const left = preview.files.filter(isLeft);
     const problem = await this.#sets.restore(session.id, turnId, new Set(left.map(({ name }) => name))).then(() => undefined, messageOf);
@@ -255,15 +255,16 @@ export class ChangesReview implements Disposable {
   }
 
   /** Asks with the effect on each file, and shows the diffs when the user wants to see them first. */
-  async #askRestore(session: Session, turnId: TurnId, preview: readonly RestoredFile[]): Promise<'files' | 'both' | undefined> {
+  async #askRestore(session: Session, preview: RestorePreview): Promise<'files' | 'both' | undefined> {
+    const { turnId, files: all } = preview;
     const files = vscode.l10n.t('Restore Files');
     const both = vscode.l10n.t('Restore Files and Conversation');
     const diffs = commandTitle('openChange');
     const question = vscode.l10n.t('Restore these files to before this prompt? You can undo this.');
     const buttons = canGoBack(session, turnId) ? [both, files] : [files];
     const detail = effectWords(preview);
-    if (preview.every(isLeft)) {
-      void vscode.window.showWarningMessage(leftWords(preview.length), { modal: true, detail });
+    if (all.every(isLeft)) {
+      void vscode.window.showWarningMessage(leftWords(all.length), { modal: true, detail });
       return undefined;
     }
     let answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, ...buttons, diffs);

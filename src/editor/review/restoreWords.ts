@@ -1,9 +1,12 @@
 import * as vscode from 'vscode';
 import { t } from '../../base/l10n.ts';
-import type { RestoredFile } from '../../live/review/changeSet.ts';
+import type { RestoredFile, RestorePreview } from '../../live/review/changeSet.ts';
+import { shortened, visibleText } from '../../session/visible.ts';
 
 /** Files that a confirmation lists. */
 const MOST_LISTED = 20;
+/** Characters of the names of what is not watched. */
+const LONGEST_UNWATCHED = 200;
 
 /** Lines of a confirmation, bounded. */
 export function listed(names: readonly string[]): string {
@@ -24,9 +27,17 @@ export function restoredWords(count: number): string {
   return `${t('{0} {0|file|files}', count)}: ${vscode.l10n.t('restored')}`;
 }
 
-/** The effect of a restore on each file; those that are left alone, and those with the user's own text, come first. */
-export function effectWords(files: readonly RestoredFile[]): string {
-  return listed(files.toSorted((a, b) => weightOf(b) - weightOf(a)).map(outcomeOf));
+/**
+ * The effect of a restore on each file; those that are left alone, and those with the user's own text, come first. What is not watched stays as it is,
+ * and is said as in the list of a prompt's changes.
+ */
+export function effectWords({ files, unwatched }: RestorePreview): string {
+  const effects = listed(files.toSorted((a, b) => weightOf(b) - weightOf(a)).map(outcomeOf));
+  return [effects, unwatchedWords(unwatched)].filter(Boolean).join('\n');
+}
+
+export function unwatchedWords(names: readonly string[]): string {
+  return names.length === 0 ? '' : vscode.l10n.t('Not watched: {0}', visibleText(shortened(names.join(', '), LONGEST_UNWATCHED)));
 }
 
 /** Why files were left alone. */

@@ -164,6 +164,8 @@ export interface UnsavedBeside {
 export interface RestorePreview {
   readonly turnId: string;
   readonly files: readonly RestoredFile[];
+  /** Files that were changed since and are left out of the review, and such folders in which something was: they stay as they are. */
+  readonly unwatched: readonly string[];
 }
 /**
  * Who made a change of a file (absolute path, its content after it, and when it was made, in milliseconds since the epoch): the call that is the only
@@ -766,7 +768,10 @@ export class ChangeSet {
       const shown = { name: shownName(this.#folders, name), how, ...(refused === undefined ? {} : { refused }) };
       return users === undefined || how === 'unknown' || refused !== undefined ? shown : { ...shown, users };
     });
-    return files && { turnId, files: files.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+    const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
+    const folders = new Set(this.#state.checkpoints.slice(at).flatMap((one) => one.folders));
+    const unwatched = [...folders].map((name) => shownName(this.#folders, name)).sort();
+    return files && { turnId, files: files.sort((a, b) => (a.name < b.name ? -1 : 1)), unwatched };
   }
 
   /** Files as they are and as going back to before that prompt makes them, as far as both are text; so many at most. */

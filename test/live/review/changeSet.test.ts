@@ -900,6 +900,9 @@ test(
     assert.deepEqual(scene.names, ['deleted gone', 'changed old', 'changed sub/seen']);
     const found = scene.changes.turnFiles('t');
     assert.deepEqual([found?.files.length, found?.unlisted], [3, { files: 10_000, folders: ['dist', 'node_modules'] }]);
+    await scene.turn('u', () => scene.write({ 'dist/c.js': '1', '__pycache__/p': '1' }));
+    assert.deepEqual((await scene.changes.preview('t'))?.unwatched, ['__pycache__', 'dist', 'node_modules']);
+    assert.deepEqual((await scene.changes.preview('u'))?.unwatched, ['__pycache__', 'dist']);
     await scene.changes.settle(scene.path('sub/seen'), 'undo');
     assert.equal(scene.read('sub/seen'), '1');
     await scene.changes.restore('t');
