@@ -198,7 +198,10 @@ async function writeThrough(document: vscode.TextDocument, wantedOf: (now: strin
     typed ||= textEditor.document === document && kind !== undefined && kind !== vscode.TextEditorSelectionChangeKind.Command;
   });
   try {
+    // The editor follows a link that has come into the place of the file.
+    checkPlaceNow(document, real);
     await save(document);
+    checkPlaceNow(document, real);
   } catch (error) {
     // Removes text from the editor that could not be saved.
     const back = mergedInto(plain(document.getText()), wanted, before);
@@ -209,6 +212,12 @@ async function writeThrough(document: vscode.TextDocument, wantedOf: (now: strin
   }
   // A difference now comes from the save, or from typing: then it is the user's.
   if (!typed && plain(document.getText()) !== wanted) await overwritten(document, wanted, real);
+}
+
+/** Throws when the path leads elsewhere by now than to `real`, where it led when it was checked. */
+function checkPlaceNow({ fileName }: vscode.TextDocument, real: string | undefined): void {
+  const now = realPathNow(fileName);
+  if (real !== undefined && keyOfFile(now) !== keyOfFile(real)) throw new PlaceChanged(`${fileName} → ${now}`);
 }
 
 async function typedInto(document: vscode.TextDocument, wantedOf: (now: string) => string) {
@@ -269,6 +278,9 @@ async function writtenBeneath(file: string, wantedOf: (there: string) => string,
       continue;
     }
     await takenOver;
+    // Where the editor hears of no changes on the disk.
+    if (document && isActive(document) && !document.isDirty && oneLineEnd(document.getText()) !== oneLineEnd(wanted))
+      await vscode.commands.executeCommand('workbench.action.files.revert');
     return true;
   }
 }
@@ -278,14 +290,15 @@ async function isMixedOnDisk(file: string): Promise<boolean> {
   return hasMixedEnds(await readTextFile(file).catch(() => ''));
 }
 
-/** Writes a text that has the line ends of its file, which are different ones. */
-async function writeWithEnds(file: string, text: string, from: string, real: string | undefined): Promise<void> {
+/** Writes a text, which has the line ends of its file or \n, below its document: a save by the editor would follow a link that has come meanwhile. */
+async function writeBeneath(file: string, text: string, from: string, real: string | undefined): Promise<void> {
   const wantedOf = (there: string): string => {
     const wanted = mergedWithEnds(there, from, text);
     if (wanted === undefined) throw new Error(`${file} was changed meanwhile`);
     return wanted;
   };
-  if (!(await writtenBeneath(file, wantedOf, real))) throw new Error(unsavedIn(file));
+  if (await writtenBeneath(file, wantedOf, real)) return;
+  throw openDocument(file)?.isDirty ? new Error(unsavedIn(file)) : new ContentChanged(file);
 }
 
 /**
@@ -376,8 +389,8 @@ export const fileEffects: FileEffects = {
   async writeText(file, text, from, real) {
     const isUnsaved = openDocument(file)?.isDirty === true;
     if (openNotebook(file)?.isDirty || (isUnsaved && (await isMixedOnDisk(file)))) throw new Error(unsavedIn(file));
-    if (!hasMixedEnds(from)) return editorFiles.write(file, text, from, real);
-    await inTurn.run(await keyOf(file), () => whileSaving(file, () => writeWithEnds(file, text, from, real)));
+    if (isUnsaved) return editorFiles.write(file, text, from, real);
+    await inTurn.run(await keyOf(file), () => whileSaving(file, () => writeBeneath(file, text, from, real)));
   },
   async typeText(file, text, from) {
     const document = openDocument(file);

@@ -1,10 +1,21 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { silentLog } from '../../src/base/log.ts';
-import { fileEffects } from '../../src/editor/files.ts';
+import { editorFiles, fileEffects } from '../../src/editor/files.ts';
 import { ChangeSet } from '../../src/live/review/changeSet.ts';
 import { ContentStore } from '../../src/live/review/contentStore.ts';
 import { hunksOfSegments } from '../../src/session/segments.ts';
@@ -213,6 +224,55 @@ describe('review of files of all kinds, as the editor has them', () => {
     await set.settle(place('b.txt'), 'undo');
     assert.deepEqual([bytes('a.txt').toString(), existsSync(place('b.txt'))], ['one\ntwo\n', false]);
     await settled(() => !open('b.txt') || vscode.window.tabGroups.all.every((group) => group.tabs.every(({ isDirty }) => !isDirty)));
+  });
+
+  it('a link that takes the place of an open file as it is written leads nothing out of the folder', async () => {
+    const lines = Array.from({ length: 9 }, (_, at) => `line ${at}`);
+    const after = lines.with(2, 'agent').with(7, 'agent').join('\n');
+    writeFileSync(place('a.txt'), lines.join('\n'));
+    const document = await shown('a.txt');
+    await turn(() => writeFileSync(place('a.txt'), after));
+    await settled(() => document.lineAt(7).text === 'agent');
+    const outside = path.join(state, 'outside.txt');
+    writeFileSync(outside, after);
+    const swap = () => {
+      renameSync(place('a.txt'), path.join(state, 'moved.txt'));
+      symlinkSync(outside, place('a.txt'));
+    };
+    const swapping = vscode.workspace.onDidChangeTextDocument((change) => {
+      if (change.document !== document || existsSync(path.join(state, 'moved.txt'))) return;
+      swap();
+    });
+    try {
+      const [first] = await hunks('a.txt');
+      assert.ok(first);
+      await set.settle(place('a.txt'), 'undo', [first]);
+      assert.equal(readFileSync(outside, 'utf8'), after);
+      assert.equal(readFileSync(path.join(state, 'moved.txt'), 'utf8'), lines.with(7, 'agent').join('\n'), 'it was written before');
+    } finally {
+      swapping.dispose();
+      rmSync(place('a.txt'));
+    }
+  });
+
+  it('a link that takes the place of a file with unsaved text is not followed: the write is refused by name', async () => {
+    writeFileSync(place('a.txt'), 'one\ntwo\nthree\n');
+    const document = await shown('a.txt');
+    await edited(document, new vscode.Position(0, 0), 'mine ');
+    const outside = path.join(state, 'outside.txt');
+    writeFileSync(outside, 'one\ntwo\nthree\n');
+    const swapping = vscode.workspace.onDidChangeTextDocument((change) => {
+      if (change.document !== document || change.contentChanges.length === 0) return;
+      swapping.dispose();
+      rmSync(place('a.txt'));
+      symlinkSync(outside, place('a.txt'));
+    });
+    const agents = editorFiles.write(place('a.txt'), 'one\ntwo\nagent\n', 'one\ntwo\nthree\n', realpathSync(place('a.txt')));
+    await assert.rejects(agents, (error: Error) => error.message.includes(`a.txt → ${outside} leads elsewhere`));
+    assert.deepEqual([readFileSync(outside, 'utf8'), document.getText()], ['one\ntwo\nthree\n', 'mine one\ntwo\nthree\n']);
+    rmSync(place('a.txt'));
+    writeFileSync(place('a.txt'), 'one\n');
+    await vscode.commands.executeCommand('workbench.action.files.revert');
   });
 
   it('a file that may not be written and one behind a link are refused by name, and nothing is written', async () => {
