@@ -9,7 +9,7 @@ import type { FileEffects } from '../live/review/changeSet.ts';
 import { isForeign, isSameFile, keyOfFile, realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
 import { readTextFile, writeInManner, writeTextFile } from '../protocols/textFile.ts';
-import { hasMixedEnds, inMannerOf, plain } from '../session/lineEnds.ts';
+import { inMannerOf, losesEnds, plain } from '../session/lineEnds.ts';
 import { mergedInto, mergedWithEnds, smallestChange } from '../session/merge.ts';
 import { ContentChanged, PlaceChanged } from '../transport/realFiles.ts';
 import { otherFolders } from './folder.ts';
@@ -165,9 +165,9 @@ const MOST_TRIES = 5;
 async function writeDocument(document: vscode.TextDocument, text: string, from?: string, real?: string): Promise<void> {
   const wantedOf = (now: string) => (from === undefined ? plain(text) : withChange(document.fileName, now, from, text));
   for (let tries = 1; ; tries += 1) {
-    // In a large folder, or during many writes, the editor learns late of changes on the disk, and saves over none of them. Different line ends are
-    // made one kind by its save.
-    if (!document.isDirty && (tries > 1 || !(await hasFollowed(document)) || (await isMixedOnDisk(document.fileName)))) {
+    // In a large folder, or during many writes, the editor learns late of changes on the disk, and saves over none of them. Its save may change
+    // line ends.
+    if (!document.isDirty && (tries > 1 || !(await hasFollowed(document)) || (await losesEndsOnSave(document.fileName)))) {
       if (await writtenBeneath(document.fileName, (there) => inMannerOf(wantedOf(plain(there)), there), real)) return;
     }
     const clean = document.isDirty ? undefined : document.getText();
@@ -285,9 +285,9 @@ async function writtenBeneath(file: string, wantedOf: (there: string) => string,
   }
 }
 
-/** The editor makes different line ends one kind: it can neither show which they are nor save them. */
-async function isMixedOnDisk(file: string): Promise<boolean> {
-  return hasMixedEnds(await readTextFile(file).catch(() => ''));
+/** The editor can neither show which line ends such a file has nor save them. */
+async function losesEndsOnSave(file: string): Promise<boolean> {
+  return losesEnds(await readTextFile(file).catch(() => ''));
 }
 
 /** Writes a text, which has the line ends of its file or \n, below its document: a save by the editor would follow a link that has come meanwhile. */
@@ -388,13 +388,13 @@ export const fileEffects: FileEffects = {
   readText: async (file) => orMissing(inTurn.run(await keyOf(file), () => utf8Now(file))),
   async writeText(file, text, from, real) {
     const isUnsaved = openDocument(file)?.isDirty === true;
-    if (openNotebook(file)?.isDirty || (isUnsaved && (await isMixedOnDisk(file)))) throw new Error(unsavedIn(file));
+    if (openNotebook(file)?.isDirty || (isUnsaved && (await losesEndsOnSave(file)))) throw new Error(unsavedIn(file));
     if (isUnsaved) return editorFiles.write(file, text, from, real);
     await inTurn.run(await keyOf(file), () => whileSaving(file, () => writeBeneath(file, text, from, real)));
   },
   async typeText(file, text, from) {
     const document = openDocument(file);
-    if (!document || openNotebook(file)?.isDirty || (await isMixedOnDisk(file))) throw new Error(unsavedIn(file));
+    if (!document || openNotebook(file)?.isDirty || (await losesEndsOnSave(file))) throw new Error(unsavedIn(file));
     await inTurn.run(await keyOf(file), () => typedInto(document, (now) => withChange(file, now, from, text)));
     void vscode.window.showInformationMessage(vscode.l10n.t('{0} has unsaved text of yours, so it is not saved yet.', path.basename(file)));
   },

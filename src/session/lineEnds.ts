@@ -42,6 +42,11 @@ export function hasMixedEnds(text: string): boolean {
   return !(first === '\r\n' ? !/\r(?!\n)|(?<!\r)\n/.test(text) : first === '\r' && !text.includes('\n'));
 }
 
+/** True for a text whose line ends the editor's save changes: it makes them one kind, which is never a lone \r. */
+export function losesEnds(text: string): boolean {
+  return hasMixedEnds(text) || (text.includes('\r') && !text.includes('\n'));
+}
+
 /** How the texts of a file are compared: by their lines alone, or with how each of these ends. */
 export interface Manner {
   readonly name: 'plain' | 'marked';

@@ -90,6 +90,23 @@ describe('review of files of all kinds, as the editor has them', () => {
     assert.equal(bytes('mixed.txt').toString(), before);
   });
 
+  it('lone carriage returns alone: each line keeps its own, also where an agent writes the file that is in front', async () => {
+    const lines = Array.from({ length: 9 }, (_, at) => `line ${at}`);
+    writeFileSync(place('cr.txt'), lines.join('\r'));
+    await turn(() => writeFileSync(place('cr.txt'), lines.with(2, 'agent').with(7, 'agent').join('\r')));
+    const document = await shown('cr.txt');
+    const [first] = await hunks('cr.txt');
+    assert.ok(first);
+    await set.settle(place('cr.txt'), 'undo', [first]);
+    assert.equal(bytes('cr.txt').toString(), lines.with(7, 'agent').join('\r'));
+    await settled(() => document.lineAt(2).text === 'line 2' && !document.isDirty);
+    await edited(document, new vscode.Position(0, 0), 'mine ');
+    await assert.rejects(set.settle(place('cr.txt'), 'undo', await hunks('cr.txt')), /cr\.txt has unsaved changes/);
+    await vscode.commands.executeCommand('workbench.action.files.revert');
+    await editorFiles.write(place('cr.txt'), lines.with(0, 'agent').join('\n'));
+    assert.equal(bytes('cr.txt').toString(), lines.with(0, 'agent').join('\r'));
+  });
+
   it('a notebook: what an agent wrote into its file is undone on the disk and on the screen; with unsaved cells it is refused', async () => {
     const cell = (source: string) => ({ cell_type: 'code', execution_count: null, id: 'c1', metadata: {}, outputs: [], source: [source] });
     const text = (source: string) =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hasMixedEnds, inMannerOf, mannerOf, plain } from '../../src/session/lineEnds.ts';
+import { hasMixedEnds, inMannerOf, losesEnds, mannerOf, plain } from '../../src/session/lineEnds.ts';
 import { mergedWithEnds } from '../../src/session/merge.ts';
 import { afterText, compareTexts, hunksOfSegments, settleHunks } from '../../src/session/segments.ts';
 import { type Random, randomFrom } from '../random.ts';
@@ -67,6 +67,7 @@ test('lone carriage returns end lines, as in the editor; what else separates lin
     false,
   ]);
   assert.deepEqual(['a\nb\r\n', 'a\r\nb\n', 'a\rb\n', 'a\nb\r', 'a\r\r\n', 'a\rb\r\n'].map(hasMixedEnds), Array(6).fill(true));
+  assert.deepEqual(['a\rb\r', 'a\rb', 'a\r\nb\n', 'a\r\n', 'a\nb', ''].map(losesEnds), [true, true, true, false, false, false]);
 });
 
 test('lines that stand for as many others get their ends, and those that are more get what most lines have', () => {
