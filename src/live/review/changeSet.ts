@@ -190,6 +190,8 @@ const ALIVE_SLACK = 5000;
 /** Prompts that can be gone back to. */
 const MOST_CHECKPOINTS = 100;
 const WRITES_AT_ONCE = 8;
+/** Of many files, those after which it is first told how far it is. */
+const FIRST_PORTION = 25;
 /** Files that are looked at without a scan of all. */
 const MOST_LOOKED_AT = 200;
 /** Comparisons that are kept: of the files on the screen, and of the latest prompts' changes of them. */
@@ -439,12 +441,23 @@ export class ChangeSet {
       changed.filter((name) => !isListed.has(name)),
       folders,
     );
-    for (const name of listed) {
+    await this.#inPortions(listed, async (name) => {
       const [from, to] = [before, this.#scan].map((scan) => scan.files.get(name)?.content ?? null);
       await this.#track(name, from ?? null, to ?? null, explain, before.files.get(name)?.mode);
-    }
+    });
     await this.#findMoves();
     await this.#changed();
+  }
+
+  /** Tells in between how far it is: ever more rarely, as whoever hears of it goes through all of them. It is saved once all is done. */
+  async #inPortions<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+    let portion = FIRST_PORTION;
+    for (const [at, one] of all.entries()) {
+      await work(one);
+      if (at + 1 < portion) continue;
+      portion *= 2;
+      this.#changes.fire();
+    }
   }
 
   /**
@@ -746,7 +759,7 @@ export class ChangeSet {
     return this.#run(async () => {
       const only = file === undefined ? undefined : nameOf(this.#folders, file);
       const changes = this.#state.checkpoints.findLast((one) => one.turnId === turnId)?.changes ?? [];
-      const chosen = changes.filter((one) => one.review === 'open' && (file === undefined || one.name === only));
+      const chosen = changes.filter((one) => isOpen(one) && (file === undefined || one.name === only));
       const wanted = chosen.sort(removalsFirst);
       if (file !== undefined && wanted.length === 0) throw new Error(nothingToReview(file));
       try {
@@ -1253,7 +1266,7 @@ export class ChangeSet {
     const undo: Replaced[] = [];
     const reasons: string[] = [];
     const known = new Map<string, ContentKey>();
-    for (const [name, takeBack] of files) {
+    await this.#inPortions(files, async ([name, takeBack]) => {
       let replaced: readonly Replaced[] = [];
       try {
         replaced = await this.#replaced(name);
@@ -1266,7 +1279,7 @@ export class ChangeSet {
         const last = replaced.at(-1);
         if (last && last.present !== (await this.#present(name))) undo.push(...replaced);
       }
-    }
+    });
     const undone = new Set(undo.map(({ name }) => name));
     this.#state = withKnown(
       this.#state,

@@ -2339,3 +2339,67 @@ test(
     );
   }),
 );
+
+/** 300 files, and an agent that rewrites them. */
+const many = Array.from({ length: 300 }, (_, at) => `d${at % 7}/f${at}`);
+const inAll = (text: string) => Object.fromEntries(many.map((name) => [name, `${name}\n${text}\n`]));
+
+test(
+  'a look through many files lists them bit by bit, and a window that is closed in the middle of it loses none',
+  inScene(async (scene) => {
+    scene.write(inAll('before'));
+    await scene.changes.startTurn('t');
+    scene.write(inAll('agent'));
+    const counts: number[] = [];
+    let kept: Buffer | undefined;
+    scene.changes.onChange(() => {
+      counts.push(scene.changes.files.length);
+      kept ??= readFileSync(path.join(scene.state, 's.json'));
+    });
+    await scene.changes.look(undefined, true);
+    assert.deepEqual([counts.at(-1), counts.every((count, at) => count > (counts[at - 1] ?? 0) || count === many.length)], [300, true]);
+    assert.ok((counts[0] ?? 0) < 100 && counts.length < 10, String(counts));
+    assert.ok(kept);
+    writeFileSync(path.join(scene.state, 's.json'), kept);
+    await scene.reload().load();
+    await scene.changes.look(undefined, true);
+    assert.equal(scene.names.length, 300);
+    await scene.changes.settleAll('undo');
+    assert.ok(many.every((name) => scene.read(name) === inAll('before')[name]));
+  }),
+);
+
+test(
+  'what a prompt did is undone while it is still looked at and the next prompt is sent: nothing of it is left, and it is told as it goes',
+  inScene(async (scene) => {
+    scene.write(inAll('before'));
+    await scene.changes.startTurn('t');
+    scene.write(inAll('agent'));
+    const look = scene.changes.look(undefined, true);
+    const undo = scene.changes.settleTurn('t', 'undo');
+    const next = scene.changes.startTurn('u');
+    await look;
+    const open: number[] = [];
+    scene.changes.onChange(() => open.push(scene.changes.files.length));
+    await Promise.all([undo, next]);
+    assert.deepEqual(open.slice(0, 4), [275, 250, 200, 100]);
+    assert.ok(many.every((name) => scene.read(name) === inAll('before')[name]));
+    assert.deepEqual([scene.names, review(scene, 't').every((one) => one.includes(' undone'))], [[], true]);
+    await scene.changes.undoRestore();
+    assert.ok(many.every((name) => scene.read(name) === inAll('agent')[name]));
+  }),
+);
+
+test(
+  'of a prompt that is undone, a file whose text before is not known is named: it stays as it is',
+  inScene(async (scene) => {
+    scene.reload({ ...usualLimits, fileBytes: 10 });
+    scene.write({ big: numbered(20), small: 'one\n' });
+    await scene.turn('t', () => scene.write({ big: numbered(21), small: 'two\n' }));
+    assert.deepEqual(review(scene, 't'), ['big changed unkept', 'small changed open +1 -1']);
+    await assert.rejects(scene.changes.settleTurn('t', 'undo'), /big cannot be restored/);
+    assert.deepEqual([scene.read('small'), scene.read('big'), scene.names], ['one\n', numbered(21), ['changed big']]);
+    await scene.changes.settleTurn('t', 'keep');
+    assert.deepEqual([scene.names, review(scene, 't')], [[], ['big changed kept', 'small changed undone +1 -1']]);
+  }),
+);
