@@ -23,7 +23,17 @@ import {
   writtenSince,
   writtenText,
 } from '../../session/segments.ts';
-import { type ContentStore, decoded, isKept, isRestorable, linkTarget, movedKey, utf8Text, whyUnkept } from './contentStore.ts';
+import {
+  type ContentStore,
+  decoded,
+  goneContent,
+  isKept,
+  isRestorable,
+  linkTarget,
+  movedKey,
+  utf8Text,
+  whyUnkept,
+} from './contentStore.ts';
 import {
   changedSince,
   checkOwnPlace,
@@ -984,13 +994,14 @@ export class ChangeSet {
     const isMovedNow = this.#state.checkpoints.at(-1)?.changes.some((one) => one.name === name && one.from === origin);
     if (origin !== undefined && isMovedNow) this.#state = withoutMove(this.#state, name, origin);
     const found = this.#state.tracked.get(name);
-    const base = found ? found.before : from;
+    const base = await this.#orGone(found ? found.before : from, to);
     const moved = found?.from === undefined ? {} : { from: found.from };
     const tracked = { before: base, after: to, ...this.#modes(name, base, found?.mode ?? mode), ...moved };
     if (isNothing(tracked)) this.#state = withoutTracked(this.#state, name, 'undone', to);
     else this.#state = withTracked(this.#state, name, { ...tracked, written: await this.#writtenBy(found, to) });
     const earlier = this.#state.checkpoints.at(-1)?.changes.find((one) => isOpen(one, name));
-    const change = { before: earlier ? earlier.before : from, after: to, ...(earlier?.from === undefined ? {} : { from: earlier.from }) };
+    const before = await this.#orGone(earlier ? earlier.before : from, to);
+    const change = { before, after: to, ...(earlier?.from === undefined ? {} : { from: earlier.from }) };
     this.#state = withChange(this.#state, {
       name,
       ...change,
@@ -1000,6 +1011,12 @@ export class ChangeSet {
       ...(await this.#counts(file, change.before, to)),
       ...(who ? { callId: who.callId } : {}),
     });
+  }
+
+  /** What a changed file held, unless the store has lost it. Of one that is gone it may turn up in another place. */
+  async #orGone(content: ContentKey, to: ContentKey): Promise<ContentKey> {
+    const isLost = to !== null && content !== null && content !== to && isKept(content) && !(await this.#deps.store.has(content));
+    return isLost ? goneContent(content) : content;
   }
 
   /** `mode` and the present one, where they differ. A link has none, and a file that was not there neither. */

@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
+import { t } from '../../base/l10n.ts';
 import { discard, replaceFile } from '../../transport/replaceFile.ts';
 
 const compress = promisify(deflateRaw);
@@ -28,7 +29,7 @@ export class ContentStore {
   async put(bytes: Uint8Array): Promise<string> {
     const hash = createHash('sha256').update(bytes).digest('hex');
     const file = this.#fileOf(hash);
-    if (await stat(file).catch(() => undefined)) return hash;
+    if (await this.has(hash)) return hash;
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     const fresh = `${file}.${crypto.randomUUID()}.new`;
     try {
@@ -41,6 +42,10 @@ export class ContentStore {
       throw error;
     }
     return hash;
+  }
+
+  async has(hash: string): Promise<boolean> {
+    return (await stat(this.#fileOf(hash)).catch(() => undefined)) !== undefined;
   }
 
   /** undefined when the content is gone or damaged. */
@@ -111,8 +116,14 @@ export function unkeptFor(why: string, stamp: string): string {
   return `unkept ${stamp} ${(why.split(/[,\n]/)[0] ?? '').slice(0, LONGEST_REASON)}`;
 }
 
-/** Why the disk did not take the content; undefined where it did, or was not asked. */
+/** A content that was kept, and is not in the store any more. */
+export function goneContent(hash: string): string {
+  return `unkept ${hash} gone`;
+}
+
+/** Why the disk did not take the content, or that it has lost it; undefined where it did, or was not asked. */
 export function whyUnkept(content: string | null): string | undefined {
+  if (/^unkept \S+ gone$/.test(content ?? '')) return t('The files before this prompt are not known any more.');
   return /^unkept \S+ \S+ \d+ \d+ (.+)$/.exec(content ?? '')?.[1];
 }
 

@@ -962,6 +962,30 @@ test(
 );
 
 test(
+  'a text whose baseline the disk has lost says so, and is left alone; what was only moved goes back',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\n', old: numbered(9) });
+    await scene.changes.startTurn('t');
+    rmSync(path.join(scene.state, 'objects'), { recursive: true });
+    scene.write({ a: 'two\n' });
+    renameSync(scene.path('old'), scene.path('new'));
+    await scene.changes.look(undefined, true);
+    const gone = 'The files before this prompt are not known any more.';
+    assert.deepEqual(
+      scene.changes.files.map(({ name, from, unkept, whyUnkept }) => [name, from, unkept, whyUnkept]),
+      [
+        ['a', undefined, true, gone],
+        ['new', 'old', false, undefined],
+      ],
+    );
+    await assert.rejects(scene.changes.settleAll('undo'), /a cannot be restored: the text before the change was not kept/);
+    assert.deepEqual([scene.read('a'), scene.read('old'), existsSync(scene.path('new'))], ['two\n', numbered(9), false]);
+    await scene.reload().load();
+    assert.equal(scene.changes.turnFiles('t')?.files.find(({ review }) => review === 'unkept')?.whyUnkept, gone);
+  }),
+);
+
+test(
   'a disk that is full is said; what could not be kept is listed as cannot be undone',
   inScene(async (scene) => {
     scene.write({ a: 'one\n' });
