@@ -1,3 +1,4 @@
+import type { TurnFile } from './model.ts';
 import { oneLine, visibleText } from './visible.ts';
 
 /* What a comparison of texts does not show of a changed file. */
@@ -8,7 +9,7 @@ export function linkWords({ before, after }: { readonly before?: string | undefi
   return [...words('+', after), ...words('−', before)].join(' ');
 }
 
-/** Who may read, write and run a file, before and now. */
-export function permissionWords({ before, after }: { readonly before: string; readonly after: string }): string {
-  return visibleText(`${before} → ${after}`);
+/** Who may read, write and run a file, and how its text is written, before and now; '' where neither has changed. */
+export function mannerWords({ permissions, form }: { readonly [Key in 'permissions' | 'form']?: TurnFile[Key] | undefined }): string {
+  return [permissions, form].flatMap((one) => (one ? [visibleText(`${one.before} → ${one.after}`)] : [])).join(' · ');
 }

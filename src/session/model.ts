@@ -144,6 +144,8 @@ export interface TurnFile {
   readonly links?: { readonly before?: string; readonly after?: string };
   /** Who may read, write and run it before and now, where that has changed: `rw-r--r--`. */
   readonly permissions?: { readonly before: string; readonly after: string };
+  /** How its text is written (`UTF-8 CRLF`) before and now, where nothing else of it has changed. */
+  readonly form?: { readonly before: string; readonly after: string };
   /** How many of its hunks the file has now, once some were decided by themselves. */
   readonly hunks?: { readonly kept: number; readonly all: number };
   /** `unkept`: too large to be taken back. `reported`: only the agent tells of it, because nothing watches the place of the file. */

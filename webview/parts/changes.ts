@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isUnplaced } from '../../src/session/diffs.ts';
-import { linkWords, permissionWords } from '../../src/session/fileWords.ts';
+import { linkWords, mannerWords } from '../../src/session/fileWords.ts';
 import type { Turn, TurnFile } from '../../src/session/model.ts';
 import { callsOf, callTitle, changedFiles, diffsOf, filePath, relativePath, turnFiles } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
@@ -69,8 +69,8 @@ function isPureMove({ from, added, removed }: TurnFile): boolean {
 function countsView(view: View, turn: Turn, file: TurnFile): TemplateResult | typeof nothing {
   const { path, review, added, removed } = file;
   if (review === 'undone' || isPureMove(file)) return nothing;
-  if (file.permissions && added === 0 && removed === 0)
-    return html`<span class="faint" dir="ltr">${permissionWords(file.permissions)}</span>`;
+  const manner = mannerWords(file);
+  if (manner !== '' && added === 0 && removed === 0) return html`<span class="faint" dir="ltr">${manner}</span>`;
   if (added !== undefined && removed !== undefined) return lineCounts(added, removed);
   if (review === 'reported') return counts(reportedDiffs(view, turn, path));
   if (file.whyUnkept !== undefined) return html`<span class="faint">${t('Not kept for review: {0}', visibleText(file.whyUnkept))}</span>`;

@@ -2,7 +2,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import type { ChangeSet, UnreviewedFile } from '../../live/review/changeSet.ts';
 import { isSameFile } from '../../protocols/paths.ts';
-import { linkWords, permissionWords } from '../../session/fileWords.ts';
+import { linkWords, mannerWords } from '../../session/fileWords.ts';
 import type { Session, SessionId, TurnFile, TurnId } from '../../session/model.ts';
 import { rowName, titleOf } from '../../session/select.ts';
 import { shortened } from '../../session/visible.ts';
@@ -170,11 +170,10 @@ function fileItem(row: FileRow): vscode.TreeItem {
   const refused = file.whyUnkept === undefined ? undefined : vscode.l10n.t('Not kept for review: {0}', file.whyUnkept);
   const links = file.links && linkWords(file.links);
   const why = isUncounted ? (refused ?? links ?? (file.unkept ? '' : vscode.l10n.t('binary, large or not UTF-8'))) : '';
-  const permissions = file.permissions && permissionWords(file.permissions);
   const facts = [
     inLabel ? '' : folder,
     lines,
-    permissions,
+    mannerWords(file),
     kinds[file.kind],
     file.unkept ? vscode.l10n.t('cannot be undone') : '',
     why,

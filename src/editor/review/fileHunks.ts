@@ -362,8 +362,9 @@ export class FileHunks implements Disposable {
     const reviewed = await this.find(uri);
     if (!reviewed) return this.#wholeLenses(document);
     const { hunks } = reviewed;
-    const isOfMode = hunks.length === 0 && this.#sets.files.some((one) => one.permissions && isSameFile(one.path, reviewed.file));
-    if (isOfMode) return [...this.#wholeLenses(document), ...besideLenses(document, reviewed.beside)];
+    const isOfManner = (one: UnreviewedFile) => (one.permissions || one.form) && isSameFile(one.path, reviewed.file);
+    if (hunks.length === 0 && this.#sets.files.some(isOfManner))
+      return [...this.#wholeLenses(document), ...besideLenses(document, reviewed.beside)];
     const isDrawn = hunks.length > MOST_DRAWN ? aroundScreen(document) : () => true;
     const isPlain = isPlainTab(uri);
     const writers = await this.writers(reviewed.file, hunks);
@@ -397,7 +398,7 @@ export class FileHunks implements Disposable {
     });
   }
 
-  /** Files that have no hunks are decided about as a whole: what is no text for us, or of which only the permissions have changed. */
+  /** Files that have no hunks are decided about as a whole: what is no text for us, or of which only the permissions, or how it is written, have changed. */
   #wholeLenses({ uri }: vscode.TextDocument): vscode.CodeLens[] {
     const found = this.#sets.reviewing(uri.fsPath)?.files.find((one) => isSameFile(one.path, uri.fsPath));
     if (!found) return [];

@@ -1,7 +1,7 @@
 import { Emitter } from '../../base/emitter.ts';
 import type { Disposable } from '../../base/lifetime.ts';
 import type { UnreviewedFile } from '../../live/review/changeSet.ts';
-import { linkWords, permissionWords } from '../../session/fileWords.ts';
+import { linkWords, mannerWords } from '../../session/fileWords.ts';
 
 /** The default keys of commands that lenses run, as the manifest binds them: what follows Ctrl+K. The editor tells no extension what a user has bound. */
 export const LENS_KEYS: Readonly<Record<string, string>> = {
@@ -27,8 +27,8 @@ export function lensTooltip(title: string, command: string, keyboard: Keyboard):
 }
 
 /** What has changed of a file that has no hunks; undefined for contents that are not compared. */
-export function changeWords({ permissions, links }: Pick<UnreviewedFile, 'permissions' | 'links'>): string | undefined {
-  return permissions ? permissionWords(permissions) : links && linkWords(links);
+export function changeWords(file: Pick<UnreviewedFile, 'permissions' | 'form' | 'links'>): string | undefined {
+  return mannerWords(file) || (file.links && linkWords(file.links));
 }
 
 /** Milliseconds in which an editor that heard of a change asks for its lenses: it waits a quarter of a second itself. */

@@ -208,6 +208,7 @@ const turnFile = z.looseObject({
   whyUnkept: optional(text),
   links: optional(z.looseObject({ before: optional(text), after: optional(text) })),
   permissions: optional(z.looseObject({ before: text, after: text })),
+  form: optional(z.looseObject({ before: text, after: text })),
   hunks: optional(z.looseObject({ kept: number, all: number })),
   review: z.enum(['open', 'kept', 'undone', 'unkept', 'reported']),
   callId: optional(text),

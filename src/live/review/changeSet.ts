@@ -26,6 +26,7 @@ import {
 import {
   type ContentStore,
   decoded,
+  formOf,
   goneContent,
   isKept,
   isRestorable,
@@ -135,6 +136,7 @@ export interface UnreviewedFile {
   /** Where it leads, where a side is a symbolic link. */
   readonly links?: TurnFile['links'];
   readonly permissions?: TurnFile['permissions'];
+  readonly form?: TurnFile['form'];
 }
 /** How a change set reads and writes files. Text goes through the editor, so that unsaved text stays. */
 export interface FileEffects {
@@ -270,6 +272,7 @@ export class ChangeSet {
         left: tracked.left,
         ...linksOf(tracked),
         ...permissionsOf(tracked),
+        ...formIn(tracked),
         ...(tracked.from === undefined ? {} : { from: shownName(this.#folders, tracked.from) }),
       }))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -319,6 +322,7 @@ export class ChangeSet {
         ...otherFolder(this.#folders, name),
         ...linksOf(change),
         ...permissionsOf(change),
+        ...formIn(change),
       };
     });
     files.sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -1002,15 +1006,19 @@ export class ChangeSet {
     const earlier = this.#state.checkpoints.at(-1)?.changes.find((one) => isOpen(one, name));
     const before = await this.#orGone(earlier ? earlier.before : from, to);
     const change = { before, after: to, ...(earlier?.from === undefined ? {} : { from: earlier.from }) };
+    const counts = await this.#counts(file, before, to);
     this.#state = withChange(this.#state, {
       name,
       ...change,
       ...this.#modes(name, change.before, earlier?.mode ?? mode),
       // Back to what it was before all prompts, it is not under review any more.
       review: this.#state.tracked.has(name) ? firstReview(change) : 'undone',
-      ...(await this.#counts(file, change.before, to)),
+      ...counts,
       ...(who ? { callId: who.callId } : {}),
     });
+    const now = this.#state.tracked.get(name);
+    const { form } = base === before ? counts : await this.#counts(file, base, to);
+    if (now && form) this.#state = withTracked(this.#state, name, { ...now, form });
   }
 
   /** What a changed file held, unless the store has lost it. Of one that is gone it may turn up in another place. */
@@ -1041,18 +1049,22 @@ export class ChangeSet {
     }
   }
 
-  async #counts(file: string, before: ContentKey, after: ContentKey): Promise<{ readonly added?: number; readonly removed?: number }> {
-    const [from, to] = [await this.#readable(file, before), await this.#readable(file, after)];
-    if (from === undefined || to === undefined || from.length + to.length > LONGEST_COUNTED) return {};
+  async #counts(file: string, before: ContentKey, after: ContentKey): Promise<Pick<TurnChange, 'added' | 'removed' | 'form'>> {
+    const encoding = this.#deps.effects.encoding?.(file);
+    const [old, fresh] = [await this.#bytes(before), await this.#bytes(after)];
+    // As the editor reads it.
+    const [from, to] = [old, fresh].map((bytes) => bytes && decoded(bytes, encoding));
+    if (!old || !fresh || from === undefined || to === undefined || from.length + to.length > LONGEST_COUNTED) return {};
     const { read } = mannerOf(to);
-    return countLines(compareTexts(read(from), read(to)));
+    const counts = countLines(compareTexts(read(from), read(to)));
+    const isOfForm = counts.added + counts.removed === 0 && before !== null && after !== null && before !== after;
+    return isOfForm ? { ...counts, form: { before: formOf(old, encoding), after: formOf(fresh, encoding) } } : counts;
   }
 
-  /** As the editor reads it; '' where there is no file, undefined for what is no text. */
-  async #readable(file: string, content: ContentKey): Promise<string | undefined> {
-    if (content === null) return '';
-    const bytes = isKept(content) ? await this.#deps.store.get(content) : undefined;
-    return bytes && decoded(bytes, this.#deps.effects.encoding?.(file));
+  /** None where there is no file; undefined for what is not kept. */
+  async #bytes(content: ContentKey): Promise<Buffer | undefined> {
+    if (content === null) return Buffer.alloc(0);
+    return isKept(content) ? this.#deps.store.get(content) : undefined;
   }
 
   /** A file under review was changed by somebody else: their text belongs to both sides. */
@@ -1067,7 +1079,7 @@ export class ChangeSet {
       return;
     }
     if (before === undefined || after === undefined) {
-      this.#state = withTracked(this.#state, name, { ...found, after: now, written });
+      this.#state = withTracked(this.#state, name, { ...found, after: now, written, form: undefined });
       return;
     }
     const manner = mannerOf(text);
@@ -1130,7 +1142,7 @@ export class ChangeSet {
     const before = found.before === null && base === '' ? null : await this.#deps.store.put(Buffer.from(manner.write(base, like)));
     const agents = writtenText(segments);
     const written = agents === afterText(segments) ? undefined : await this.#deps.store.put(Buffer.from(manner.write(agents, like)));
-    this.#state = withTracked(this.#state, name, { ...found, before, after, written, left: countLines(segments) });
+    this.#state = withTracked(this.#state, name, { ...found, before, after, written, left: countLines(segments), form: undefined });
   }
 
   /** Prompts say how much of what they did the file has now. One that has none of the `open` hunks, but others, was decided: these were kept. */
@@ -1412,7 +1424,12 @@ export class ChangeSet {
     this.#state = withReview(this.#state, change.name, () => 'kept', turnId);
     const from = found.from !== undefined && found.from === change.from ? change.name : found.from;
     const { from: _, ...rest } = found;
-    this.#state = withTracked(this.#state, now, { ...rest, before, ...(from === undefined || from === now ? {} : { from }) });
+    this.#state = withTracked(this.#state, now, {
+      ...rest,
+      before,
+      form: undefined,
+      ...(from === undefined || from === now ? {} : { from }),
+    });
   }
 
   /** Takes a change out of the file as it is now, and moves it back where it was moved; the content after it comes back. */
@@ -1683,7 +1700,7 @@ export class ChangeSet {
         this.#state = withoutTracked(this.#state, name, 'undone', now);
       else if (found) {
         const written = await this.#writtenBy(found, now);
-        this.#state = withTracked(this.#state, name, { ...found, after: now, written, left: undefined });
+        this.#state = withTracked(this.#state, name, { ...found, after: now, written, left: undefined, form: undefined });
       }
     }
   }
@@ -1808,6 +1825,10 @@ function outOfBurst(changed: readonly string[], before: FileStates): readonly st
 function isAnother(one: FileState | undefined, other: FileState | undefined): boolean {
   if (one?.content !== other?.content) return true;
   return one?.mode !== undefined && other?.mode !== undefined && one.mode !== other.mode;
+}
+
+function formIn({ form }: Pick<Tracked, 'form'>): Pick<TurnFile, 'form'> {
+  return form === undefined ? {} : { form };
 }
 
 function permissionsOf({

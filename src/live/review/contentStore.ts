@@ -143,6 +143,16 @@ export function decoded(bytes: Uint8Array, encoding: string | undefined): string
   return text?.includes('\0') ? undefined : text;
 }
 
+/** How a text is written: its encoding, byte order mark and line ends. `encoding` as above. */
+export function formOf(bytes: Uint8Array, encoding: string | undefined): string {
+  const mark = [...bytes.subarray(0, 3)].join(' ');
+  const wide = mark.startsWith('255 254') ? 'UTF-16 LE' : mark.startsWith('254 255') ? 'UTF-16 BE' : undefined;
+  const narrow = mark === '239 187 191' ? 'UTF-8 BOM' : isUtf8(bytes) ? 'UTF-8' : (encoding ?? '');
+  const text = decoded(bytes, encoding) ?? '';
+  const ends = Object.entries({ CRLF: /\r\n/, LF: /(?<!\r)\n/, CR: /\r(?!\n)/ }).flatMap(([name, end]) => (end.test(text) ? [name] : []));
+  return [wide ?? narrow, ends.join('+')].filter(Boolean).join(' ');
+}
+
 /** The editor's names of encodings are those of the standard without its dashes, for the most part. */
 function labelOf(encoding: string): string {
   const others: Readonly<Record<string, string>> = { macroman: 'macintosh', shiftjis: 'shift_jis', eucjp: 'euc-jp', euckr: 'euc-kr' };

@@ -25,6 +25,7 @@ export interface Tracked {
   /** Who could read, write and run it before, where the agent has changed that or deleted the file. */
   readonly mode?: number | undefined;
   readonly modeAfter?: number | undefined;
+  readonly form?: TurnFile['form'] | undefined;
 }
 export interface LineCounts {
   readonly added: number;
@@ -46,6 +47,7 @@ export interface TurnChange {
   /** As of a file under review. */
   readonly mode?: number | undefined;
   readonly modeAfter?: number | undefined;
+  readonly form?: TurnFile['form'] | undefined;
 }
 export interface ReviewCheckpoint {
   readonly turnId: string;
@@ -99,6 +101,7 @@ export const emptyState: ReviewState = { tracked: new Map(), checkpoints: [], un
 const optional = z.optional;
 const mode = optional(z.int().check(z.gte(0), z.lte(0o777)));
 const content = z.nullable(z.string().check(z.regex(/^(?:[0-9a-f]{64}|unkept .*|link .*)$/s)));
+const form = optional(z.object({ before: z.string(), after: z.string() }));
 const trackedFile = z.object({
   before: content,
   after: content,
@@ -108,6 +111,7 @@ const trackedFile = z.object({
   left: optional(z.object({ added: z.number(), removed: z.number() })),
   mode,
   modeAfter: mode,
+  form,
 });
 const stored = z.object({
   version: z.literal(2),
@@ -129,6 +133,7 @@ const stored = z.object({
           from: optional(z.string()),
           mode,
           modeAfter: mode,
+          form,
         }),
       ),
       burst: z.array(z.string()),
@@ -342,7 +347,7 @@ export function withMove(
   state: ReviewState,
   gone: TurnChange,
   fresh: TurnChange,
-  counts: Pick<TurnFile, 'added' | 'removed'>,
+  counts: Pick<TurnChange, 'added' | 'removed'>,
 ): ReviewState {
   const last = state.checkpoints.at(-1);
   const [old, now] = [state.tracked.get(gone.name), state.tracked.get(fresh.name)];

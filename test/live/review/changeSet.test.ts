@@ -28,7 +28,9 @@ import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.
 import { ContentStore } from '../../../src/live/review/contentStore.ts';
 import { usualLimits } from '../../../src/live/review/scan.ts';
 import { usedBy } from '../../../src/live/review/state.ts';
+import { mannerWords } from '../../../src/session/fileWords.ts';
 import { mergedInto, mergedWithEnds } from '../../../src/session/merge.ts';
+import type { TurnFile } from '../../../src/session/model.ts';
 import { hunksOfSegments, type PlacedHunk } from '../../../src/session/segments.ts';
 import { randomFrom } from '../../random.ts';
 
@@ -1898,6 +1900,42 @@ test(
     await scene.changes.undoRestore();
     await scene.changes.settle(scene.path('tool'), 'undo', await scene.hunks('tool'));
     assert.deepEqual(modes(), ['-', '-', '755', '600']);
+  }),
+);
+
+test(
+  'a text that is only written in another way says how, also after a reload, and goes back byte for byte',
+  inScene(async (scene) => {
+    const text = 'one\r\nzw\u00f6lf\r\n';
+    const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
+    const was = { mark: `\uFEFF${text}`, ends: text, wide: utf16, mixed: `${text}three\nfour\r`, mode: text };
+    const is = { mark: text, ends: text.replaceAll('\r', ''), wide: text, mixed: `${text}three\r\nfour\r\n`, mode: `\uFEFF${text}` };
+    scene.write({ ...was, empty: '' });
+    await scene.turn('t', () => {
+      scene.write({ ...is, empty: '\uFEFF' });
+      chmodSync(scene.path('mode'), 0o755);
+    });
+    const shown = (files: readonly { readonly form?: TurnFile['form'] }[]) =>
+      files.map(({ form }) => form && `${form.before} → ${form.after}`);
+    const words = [
+      'UTF-8 → UTF-8 BOM',
+      'UTF-8 CRLF → UTF-8 LF',
+      'UTF-8 BOM CRLF → UTF-8 CRLF',
+      'UTF-8 CRLF+LF+CR → UTF-8 CRLF',
+      'UTF-8 CRLF → UTF-8 BOM CRLF',
+      'UTF-16 LE CRLF → UTF-8 CRLF',
+    ];
+    assert.deepEqual([shown(scene.changes.files), shown(scene.changes.turnFiles('t')?.files ?? [])], [words, words]);
+    await scene.reload().load();
+    assert.deepEqual([shown(scene.changes.files), shown(scene.changes.turnFiles('t')?.files ?? [])], [words, words]);
+    assert.equal(mannerWords(scene.changes.files[4] ?? {}), 'rw-r--r-- → rwxr-xr-x · UTF-8 CRLF → UTF-8 BOM CRLF');
+    await scene.changes.settle(scene.path('mark'), 'undo');
+    await scene.turn('u', () => scene.write({ ends: `${is.ends}more\n` }));
+    assert.deepEqual(shown(scene.changes.files).slice(0, 2), [words[0], undefined]);
+    await scene.changes.settleAll('undo');
+    const bytes = (name: string) => readFileSync(scene.path(name));
+    for (const [name, content] of Object.entries({ ...was, empty: '' })) assert.deepEqual(bytes(name), Buffer.from(content), name);
+    assert.deepEqual([scene.names, statSync(scene.path('mode')).mode & 0o777], [[], 0o644]);
   }),
 );
 
