@@ -96,6 +96,13 @@ async function asks({ window, folder }: Scene, id: string) {
   return { answer };
 }
 
+async function asksToRun({ window: { pick } }: Scene, id: string) {
+  const answer = agent.ask('session/request_permission', { sessionId: SESSION, toolCall: run(id, 'npm test'), options }, id);
+  await pick.title.filter({ hasText: 'Run in terminal' }).waitFor();
+  await pick.readable();
+  return { answer };
+}
+
 for (const place of [file, list])
   test(
     `an edit that the agent takes back leaves the keyboard in ${place.name}`,
@@ -113,6 +120,37 @@ for (const place of [file, list])
   );
 
 // These come before the rule that is made below, which allows the same edit.
+/** Each answers with keys that follow each other without a pause. */
+const typedOn: readonly (readonly [string, string, (scene: Scene) => Promise<unknown>])[] = [
+  ['a command that is allowed', 'once', ({ window }) => press(window, 'Enter')],
+  ['an edit that is allowed', 'once', ({ window }) => press(window, 'Enter')],
+  ['a command that is rejected with feedback', 'no', ({ window }) => ways[2]?.give(window) ?? assert.fail()],
+];
+for (const [name, option, give] of typedOn)
+  test(
+    `what is typed at once after ${name} is in no file`,
+    inWindow(async (scene) => {
+      const { window } = scene;
+      const { chat, page, pick, diff } = window;
+      await file.enter(window);
+      // More than once: the keys must not meet a moment in which a file has the keyboard.
+      for (let time = 1; time <= 4; time += 1) {
+        await composer.enter(window);
+        await composer.focused(window).waitFor();
+        const id = `${name} ${time}`;
+        const { answer } = await (name.includes('edit') ? asks(scene, id) : asksToRun(scene, id));
+        await give(scene);
+        await page.keyboard.type('typed at once after the answer, and on and on and on and on and on and on');
+        assert.deepEqual((await answer).result, chosen(option));
+        await pick.gone();
+        await diff.editor.waitFor({ state: 'detached' });
+        await composer.focused(window).waitFor();
+        assert.equal(await page.locator('.tab.dirty').count(), 0);
+        await chat.composer.fill('');
+      }
+    }),
+  );
+
 /** Each gives the answer with the keyboard in the diff. */
 const inDiff: readonly Way[] = [
   { name: 'accepted', option: 'once', give: (window) => press(window, 'Control+k', 'a') },
@@ -221,36 +259,5 @@ for (const [place, way] of [
       assert.deepEqual((await answer).result, chosen(way.option));
       await window.diff.editor.waitFor({ state: 'detached' });
       await place.focused(window).waitFor();
-    }),
-  );
-
-/** Each answers with keys that follow each other without a pause. */
-const typedOn: readonly (readonly [string, string, (scene: Scene) => Promise<unknown>])[] = [
-  ['a command that is allowed', 'once', ({ window }) => press(window, 'Enter')],
-  ['a command that is rejected with feedback', 'no', ({ window }) => ways[2]?.give(window) ?? assert.fail()],
-];
-for (const [name, option, give] of typedOn)
-  test(
-    `what is typed at once after ${name} is in no file`,
-    inWindow(async (scene) => {
-      const { window } = scene;
-      const { chat, page, pick } = window;
-      await file.enter(window);
-      // More than once: the keys must not meet a moment in which a file has the keyboard.
-      for (let time = 1; time <= 4; time += 1) {
-        await composer.enter(window);
-        await composer.focused(window).waitFor();
-        const toolCall = run(`${name} ${time}`, 'npm test');
-        const answer = agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options }, `${name} ${time}`);
-        await pick.title.filter({ hasText: 'Run in terminal' }).waitFor();
-        await pick.readable();
-        await give(scene);
-        await page.keyboard.type('typed at once after the answer, and on and on and on and on and on and on');
-        assert.deepEqual((await answer).result, chosen(option));
-        await pick.gone();
-        await composer.focused(window).waitFor();
-        assert.equal(await page.locator('.tab.dirty').count(), 0);
-        await chat.composer.fill('');
-      }
     }),
   );

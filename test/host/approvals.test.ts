@@ -36,6 +36,7 @@ describe('approvals as quick-picks', () => {
   let asked: string | undefined;
   let onTheWay: Promise<void>;
   let drawn: Promise<void>;
+  let diffClosed: Promise<void>;
 
   /** An ask for an edit, whose diff may come in the place of its pick. */
   const edit = (id: string) => {
@@ -68,7 +69,7 @@ describe('approvals as quick-picks', () => {
         enterDiff: (_, askId) => void diffs.push(`into ${askId}`),
         openText: () => {},
         look: (_, askId, at) => void looks.push(`${askId} ${at.path ?? at.text?.text ?? ''}`),
-        diffsClosed: async () => {},
+        diffsClosed: () => diffClosed,
         edited: async () => edited,
         restoreFocus: (requested) => (inChat || (requested && wasInChat) ? goBack : undefined),
         wayOutOfDiff: () => async () => {
@@ -106,6 +107,7 @@ describe('approvals as quick-picks', () => {
     shown = false;
     onTheWay = Promise.resolve();
     drawn = Promise.resolve();
+    diffClosed = Promise.resolve();
     await press('escape');
     start('a');
   });
@@ -159,6 +161,15 @@ describe('approvals as quick-picks', () => {
     await press('down', 'enter');
     assert.deepEqual(rules, ['command npm test']);
     assert.deepEqual(fakeHost.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'yes' } }]);
+  });
+
+  it('an answered edit gives the keyboard back to the chat before its diff has closed', async () => {
+    inChat = true;
+    diffClosed = new Promise(() => {});
+    fakeHost.open(edit('1'));
+    await press('enter');
+    await settled(() => back === 1);
+    assert.equal(fakeHost.answers.length, 1);
   });
 
   it('the rule that is made by Always allow answers the approval it was made for', async () => {

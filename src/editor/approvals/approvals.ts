@@ -358,7 +358,7 @@ export class Approvals implements Disposable {
   async #given(one: QueuedAsk, pick: AskPick, outcome: Extract<PickOutcome, { how: 'answered' | 'chosen' }>): Promise<void> {
     if (outcome.how === 'answered') return this.#answer(one, outcome.answer);
     const { kind } = outcome.answer.does;
-    const closed = kind === 'feedback' || kind === 'always' ? undefined : this.#diffsClosed(one)();
+    const closed = kind === 'feedback' || kind === 'always' ? undefined : this.#mayGoBack(one);
     if (!closed) pick.dispose();
     await this.#choose(one, outcome.ask, outcome.answer);
     await closed;
@@ -475,9 +475,14 @@ export class Approvals implements Disposable {
     else await this.#answer(one, { kind: 'option', optionId: option.id, feedback: feedback.trim() });
   }
 
-  /** How long an answered input holds the keyboard: until the diff is closed and the keyboard is back. */
+  /** How long an answered input holds the keyboard: until that is back. */
   #heldUntilBack(one: QueuedAsk): () => Promise<void> {
-    return () => this.#diffsClosed(one)().then(() => this.#focus.goBack('pick'));
+    return () => this.#mayGoBack(one).then(() => this.#focus.goBack('pick'));
+  }
+
+  /** Settles when the keyboard may return: the chat takes it at once, a part of the editor would lose it to the diff until that has closed. */
+  async #mayGoBack(one: QueuedAsk): Promise<void> {
+    if (!this.#focus.knowsBack) await this.#diffsClosed(one)();
   }
 
   #diffsClosed({ sessionId, ask }: QueuedAsk): () => Promise<void> {

@@ -112,6 +112,11 @@ export class FocusReturn {
     return this.#state.at === 'pick' || this.#state.at === 'returning';
   }
 
+  /** True while a pick has the keyboard and its place before is one that the editor does not return to by itself. */
+  get knowsBack(): boolean {
+    return this.#state.at === 'pick' && this.#state.back !== undefined;
+  }
+
   /** A pick comes up. `origin` tells where the keyboard is, unless an earlier pick has taken it from there. */
   leave(origin: () => RestoreFocus | undefined): void {
     if (this.#state.at !== 'pick' || !this.#state.back) this.#state = { at: 'pick', back: origin() };

@@ -104,6 +104,8 @@ const COUNT_HIDDEN = `(() => {
 
 async function answered(person: Person, folder: string, one: Case): Promise<void> {
   const { pick, page, diff } = person.window;
+  // The answered pick of the step before goes once the chat has the keyboard.
+  await pick.gone();
   await page.evaluate(COUNT_HIDDEN);
   const turn = await typed(person, one.prompt);
   await pick.title.filter({ hasText: one.title }).waitFor({ timeout: 120_000 });
