@@ -1,7 +1,9 @@
+import { t } from '../src/base/l10n.ts';
 import type { Calls, ContextKind, ModelLine, ProfileLine, SessionLine, SetupLine, ViewIntent } from '../src/bridge/contract.ts';
 import type { ApprovalAnswers } from '../src/session/approvalAnswers.ts';
 import { allowedEarlier } from '../src/session/earlierAnswers.ts';
 import type { AskId, Content, Remedy, Session, ToolCall } from '../src/session/model.ts';
+import { visibleText } from '../src/session/visible.ts';
 import type { SessionMemory } from './ui.ts';
 
 /** The id of the input field for messages to the agent. */
@@ -97,9 +99,12 @@ export function earlierAnswer({ session }: View, call: ToolCall): string | undef
   return allowedEarlier(session).get(call);
 }
 
-/** How many of the calls ran without a question: a rule allowed them, or an answer that the agent keeps. */
-export function allowedUnasked({ session }: View, calls: readonly ToolCall[]): number {
+/** How many of the calls ran without a question, by what allowed them: a rule, or the agent that keeps an answer. */
+export function allowedUnasked({ session }: View, calls: readonly ToolCall[]): readonly { readonly by: string; readonly count: number }[] {
   const earlier = allowedEarlier(session);
   const isByRule = ({ decision }: ToolCall) => decision?.kind === 'approval' && decision.by === 'rule' && decision.effect === 'allow_once';
-  return calls.filter((call) => earlier.has(call) || isByRule(call)).length;
+  return [
+    { by: t('allowed by your rule'), count: calls.filter(isByRule).length },
+    { by: `✓ ${visibleText(session.agent.name)}`, count: calls.filter((call) => earlier.has(call)).length },
+  ].filter(({ count }) => count > 0);
 }

@@ -607,7 +607,7 @@ function answerName({ kind, choices }: Field, value: string): string {
 }
 
 /** Returns the decision of an answer, stored with its call. Omits secrets; undefined for an option that the ask does not have. */
-function decisionOf(ask: Ask, answer: Answer, rule: ApprovalRule | undefined): Decision | undefined {
+function decisionOf(ask: Ask, answer: Answer, ruling: ApprovalRule | undefined): Decision | undefined {
   if (answer.kind === 'cancelled') return ask.kind === 'question' ? { kind: 'skipped' } : undefined;
   if (ask.kind === 'question') {
     if (answer.kind === 'option') return { kind: 'skipped' };
@@ -618,9 +618,10 @@ function decisionOf(ask: Ask, answer: Answer, rule: ApprovalRule | undefined): D
   }
   const option = answer.kind === 'option' ? ask.options.find((one) => one.id === answer.optionId) : undefined;
   if (answer.kind !== 'option' || !option) return undefined;
+  const rule = ruling ?? answer.rule;
   return {
     kind: 'approval',
-    by: rule ? 'rule' : 'user',
+    by: ruling ? 'rule' : 'user',
     effect: option.effect,
     label: option.label,
     ...(option.effect === 'allow_always' && option.description !== undefined ? { reach: option.description } : {}),

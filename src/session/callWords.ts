@@ -17,7 +17,7 @@ export interface CallWords {
   readonly result?: string;
   /** The error, shown last: "exit 1". */
   readonly problem?: string;
-  /** The user or rule that decided. */
+  /** The user or rule that decided, or the agent that remembers an answer. */
   readonly decided?: string;
   /** The same in the fewest words, for narrow rows. */
   readonly decidedShort?: string;
@@ -28,14 +28,19 @@ export type CallGroup = 'read' | 'search' | 'run';
 
 type Stage = 'running' | 'done' | 'failed' | 'rejected' | 'cancelled';
 
-/** `earlier`: the answer because of which the agent did not ask about the call. */
-export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>, earlier?: string): CallWords {
-  const decided = earlier === undefined ? decisionText(call) : `${t('allowed by your rule')}${lastingText(earlier)}`;
+/** An answer of the user, in its agent's words, because of which that did not ask about a call. */
+interface Remembered {
+  readonly agent: string;
+  readonly answer: string;
+}
+
+export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>, remembered?: Remembered): CallWords {
+  const decided = remembered === undefined ? decisionText(call) : `${remembered.agent}${lastingText(remembered.answer)}`;
   const words = wordsOf(call, session);
   const named = stageOf(call) === 'rejected' && words.thing === undefined ? { verb: t('Rejected'), thing: words.verb } : words;
   return decided === undefined
     ? named
-    : { ...named, decided, ...(earlier === undefined ? decidedShort(call) : { decidedShort: `✓ ${t('by rule')}` }) };
+    : { ...named, decided, ...(remembered === undefined ? decidedShort(call) : { decidedShort: `✓ ${remembered.agent}` }) };
 }
 
 /** A piece of a row, with what separates it from the one before: a space, or nothing in a language that writes none. */
@@ -426,7 +431,7 @@ function decisionText({ decision, status }: ToolCall): string | undefined {
   if (by === 'rule') return `${isRejected ? t('by rule') : t('allowed by your rule')}${quoted(rule && coveredBy(rule))}`;
   if (isRejected) return `${t('by you')}${quoted(feedback)}`;
   const allowed = edited ? t('edited by you') : t('allowed by you');
-  if (effect === 'allow_once') return allowed;
+  if (effect === 'allow_once') return rule ? `${allowed} · ${t('For this session')}` : allowed;
   if (effect === 'allow_always') return `${allowed}${lastingText(label)}`;
   return `“${label}”`;
 }

@@ -1,4 +1,4 @@
-import type { AskId, CallId, Content, Diff, TurnId } from './model.ts';
+import type { AskId, CallId, Content, Diff, RuleWords, TurnId } from './model.ts';
 
 /** Everything a user may want of a session, from whichever surface. */
 export type Intent =
@@ -31,6 +31,13 @@ export type Intent =
   /** A boolean for a switch, a choice's value for a choice. */
   | { readonly type: 'setOption'; readonly optionId: string; readonly value: string | boolean };
 export type Answer =
-  | { readonly kind: 'option'; readonly optionId: string; readonly edited?: string; readonly feedback?: string }
+  /** `rule`: the rule for the session that the user made with this answer. */
+  | {
+      readonly kind: 'option';
+      readonly optionId: string;
+      readonly edited?: string;
+      readonly feedback?: string;
+      readonly rule?: RuleWords;
+    }
   | { readonly kind: 'fields'; readonly values: Readonly<Record<string, readonly string[]>> }
   | { readonly kind: 'cancelled' };

@@ -213,6 +213,11 @@ export interface ToolCall {
   readonly endedAt?: number;
 }
 /** How an ask was settled by the user, or for an approval by one of the user's rules. */
+/** What a rule is about, as it was when it decided. */
+export interface RuleWords {
+  readonly kind: string;
+  readonly pattern?: string;
+}
 export type Decision =
   | {
       readonly kind: 'approval';
@@ -226,8 +231,8 @@ export type Decision =
       readonly feedback?: string;
       /** The user has allowed their own version of the proposal, and it was written. */
       readonly edited?: true;
-      /** The user's rule that decided. */
-      readonly rule?: { readonly kind: string; readonly pattern?: string };
+      /** The user's rule that decided; of an answer by the user, the one for the session that they made with it. */
+      readonly rule?: RuleWords;
     }
   /** Secrets are left out. */
   | { readonly kind: 'answers'; readonly values: readonly { readonly label: string; readonly values: readonly string[] }[] }

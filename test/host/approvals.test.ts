@@ -160,7 +160,8 @@ describe('approvals as quick-picks', () => {
     fakeHost.open({ ...command('1', 'npm test'), options: options.filter((one) => one.effect !== 'allow_always') });
     await press('down', 'enter');
     assert.deepEqual(rules, ['command npm test']);
-    assert.deepEqual(fakeHost.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'yes' } }]);
+    const rule = { kind: 'command', pattern: 'npm test', decision: 'allow' };
+    assert.deepEqual(fakeHost.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'yes', rule } }]);
   });
 
   it('an answered edit gives the keyboard back to the chat before its diff has closed', async () => {

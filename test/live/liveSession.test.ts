@@ -368,6 +368,21 @@ test('a rule answers for the user', async () => {
   assert.deepEqual(script.last().heard.at(-1), { type: 'answer', askId: 'ask', answer: { kind: 'option', optionId: 'y' } });
 });
 
+test('an answer with which the user made a rule is kept as theirs, with that rule', async () => {
+  const { live, script } = await opened();
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  const words = { id: 'c', name: 'run', title: 'Run', inputText: '' };
+  const call = { ...words, kind: 'execute', status: 'pending', output: [], locations: [] } as const;
+  script.last().say({ type: 'part.added', turnId: 't1', part: { kind: 'call', id: 'c', call } });
+  script.last().say({ type: 'ask.opened', ask: { ...approval('t1'), callId: 'c' } });
+  const rule = { kind: 'command', pattern: 'npm test', decision: 'allow' } as const;
+  live.send({ type: 'answer', askId: 'ask', answer: { kind: 'option', optionId: 'y', rule } });
+  const [kept] = live.store.now.turns.flatMap(callsOf);
+  assert.ok(kept?.decision?.kind === 'approval');
+  assert.deepEqual([kept.decision.by, kept.decision.rule], ['user', { kind: 'command', pattern: 'npm test' }]);
+});
+
 const writer = (ran: unknown[]): Tool => ({
   name: 'apply_edit',
   description: 'edits',

@@ -195,6 +195,19 @@ test('a tool of a server reads the same, whichever way an agent names it', () =>
   assert.equal(said(call({ name: 'tool', title: 'create_issue (github MCP Server)', status: 'running' })), 'Using create_issue of github');
 });
 
+test('a call that its agent did not ask about says that the agent keeps the answer', () => {
+  const words = callWords(call({ kind: 'execute', input: { command: 'ls' } }), session(), { agent: 'Pi', answer: 'Always allow ls' });
+  assert.deepEqual([words.decided, words.decidedShort], ['Pi “Always allow ls”', '✓ Pi']);
+});
+
+test('an answer that made a rule for the session says so', () => {
+  const rule = { kind: 'command', pattern: 'ls' };
+  assert.match(
+    said(call({ decision: { kind: 'approval', by: 'user', effect: 'allow_once', rule } })),
+    /allowed by you · For this session$/,
+  );
+});
+
 test('an answer that lasts says how long, as far as the agent does', () => {
   const decided = (label: string) => said(call({ decision: { kind: 'approval', by: 'user', effect: 'allow_always', label } }));
   assert.match(decided('Allow for this session'), /allowed by you · For this session$/);

@@ -974,16 +974,19 @@ test('the row of a call says who decided; what was rejected is folded, and neith
   assert.match(stage.text('.sum'), /Ran 3 commands/);
 });
 
-test('what the agent ran because of an earlier answer says so, and is counted with what a rule allowed', async () => {
+test('what the agent ran because of an earlier answer says that the agent keeps it, and is counted apart from what a rule allowed', async () => {
   const input = { input: { command: 'npm test' }, kind: 'execute', status: 'done' } as const;
   const decision = { kind: 'approval', by: 'user', effect: 'allow_always', label: 'Allow for this session' } as const;
   const calls = [callPart({ ...input, id: 'asked', decision }), callPart({ ...input, id: 'again' })];
   const parts = calls.flatMap((part, at) => [part, textPart('Then', `p${at}`)]);
-  const stage = await Stage.open(session({ turns: [turn({ parts })] }));
+  const agent = { protocol: 'x', name: 'Agent' };
+  const stage = await Stage.open(session({ agent, turns: [turn({ parts })] }));
   const said = (part: string) => stage.all('.decided').map((one) => one.querySelector(part)?.textContent?.trim());
-  assert.deepEqual(said('.in-full'), ['allowed by you · For this session', 'allowed by your rule · For this session']);
-  assert.deepEqual(said('.in-short'), ['✓ by you', '✓ by rule']);
-  assert.match(stage.text('.sum'), /allowed by your rule: 1/);
+  assert.deepEqual(said('.in-full'), ['allowed by you · For this session', 'Agent · For this session']);
+  assert.deepEqual(said('.in-short'), ['✓ by you', '✓ Agent']);
+  assert.match(stage.all('.words').at(1)?.getAttribute('title') ?? '', /The agent remembers this by itself/);
+  assert.match(stage.text('.sum'), /✓ Agent: 1/);
+  assert.doesNotMatch(stage.text('.sum'), /rule/);
 });
 
 test('a file that a message names is a link in it and no chip; a text that is no file is shown by its chip', async () => {

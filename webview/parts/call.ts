@@ -62,7 +62,7 @@ export function callView(
   return html`<div class="call call-${status}" role="group" aria-label=${visibleText(title)}>
     <div class="row-line" data-openers=${buttons.length === 0 ? nothing : buttons.length}>
       <button class="row call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)} @click=${() => view.act.unfold(key, !open)}>
-        <span class="words" title=${lineOf(title, words)}>${wordsView(words, status === 'failed' && words.problem === undefined)}${countsOf(call, words)}${asidesOf(words, steps)}</span>
+        <span class="words" title=${lineOf(title, words, earlier !== undefined)}>${wordsView(words, status === 'failed' && words.problem === undefined)}${countsOf(call, words)}${asidesOf(words, steps)}</span>
         <span class="end">${timeView(call, status)}</span>
         ${empty ? nothing : iconOf(open ? 'down' : 'chevron')}
       </button>
@@ -87,11 +87,10 @@ export function callsView(view: View, key: string, calls: readonly ToolCall[], r
   const open = isUnfolded(view.memory, key, false);
   const groups = calls.flatMap((call) => callGroup(call, view.session) ?? []);
   const sought = calls.flatMap((call) => soughtIn(call, view.session) ?? []);
-  const count = allowedUnasked(view, calls);
-  const byRule = count === 0 ? '' : ` · ${t('allowed by your rule')}${count === calls.length ? '' : `: ${count}`}`;
+  const unasked = allowedUnasked(view, calls).map(({ by, count }) => ` · ${by}${count === calls.length ? '' : `: ${count}`}`);
   return html`<div class="call-group">
     <button class="row call-toggle" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold(key, !open)}>
-      <span class="words">${byFolders(groupWords(groups, sought))}${byRule}</span>${iconOf(open ? 'down' : 'chevron')}
+      <span class="words">${byFolders(groupWords(groups, sought))}${unasked.join('')}</span>${iconOf(open ? 'down' : 'chevron')}
     </button>
     ${open ? html`<div class="inside">${rows()}</div>` : nothing}
   </div>`;
@@ -120,8 +119,11 @@ function decidedView(decided: string, short: string | undefined): unknown {
 }
 
 /** The row as one text, as its line may be cut. */
-function lineOf(title: string, { result, problem, decided }: CallWords): string {
-  return shortened(visibleText([title, result, problem, decided].filter(Boolean).join(' · ')), IN_ROW);
+function lineOf(title: string, { result, problem, decided }: CallWords, isRemembered: boolean): string {
+  const line = shortened(visibleText([title, result, problem, decided].filter(Boolean).join(' · ')), IN_ROW);
+  return isRemembered
+    ? `${line}\n${t('The agent remembers this by itself, usually until its session ends. Parley cannot take it back.')}`
+    : line;
 }
 
 /** Each question with its answer. */
@@ -135,7 +137,8 @@ const IN_ROW = 400;
 
 /** The words of a row, truncated when the agent sends very long ones. */
 function rowWords(call: ToolCall, { session }: View, earlier?: string): CallWords {
-  const { verb, thing, place, ...rest } = callWords(call, session, earlier);
+  const remembered = earlier === undefined ? undefined : { agent: visibleText(session.agent.name), answer: earlier };
+  const { verb, thing, place, ...rest } = callWords(call, session, remembered);
   const cut = (name: 'thing' | 'place', text: string | undefined) => (text === undefined ? {} : { [name]: shortened(text, IN_ROW) });
   return { ...rest, verb: shortened(verb, IN_ROW), ...cut('thing', thing), ...cut('place', place) };
 }

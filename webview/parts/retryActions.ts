@@ -72,12 +72,11 @@ function spentText(turn: Turn, view: View): string {
   const commands = turn.parts.filter(
     (part) => part.kind === 'call' && part.call.kind === 'execute' && hasRun(part.call, view.session),
   ).length;
-  const byRule = allowedUnasked(view, callsOf(turn));
   const tokens = (spent?.input ?? 0) + (spent?.output ?? 0);
   return [
     endedAt === undefined || startedAt < SINCE ? '' : durationText(endedAt - startedAt),
     commands === 0 ? '' : groupWords(Array.from({ length: commands }, () => 'run' as const)),
-    byRule === 0 ? '' : `${t('allowed by your rule')}: ${byRule}`,
+    ...allowedUnasked(view, callsOf(turn)).map(({ by, count }) => `${by}: ${count}`),
     tokens === 0 ? '' : t('{0} tokens', count(tokens)),
     spent?.cost ? (money(spent.cost) ?? '') : '',
   ]

@@ -425,7 +425,7 @@ export class Approvals implements Disposable {
         return this.#stopTurn(one);
       case 'session':
         this.#deps.addSessionRule(one.sessionId, does.rule);
-        return this.#answer(one, { kind: 'option', optionId: does.option.id });
+        return this.#answer(one, { kind: 'option', optionId: does.option.id, rule: does.rule });
       case 'option':
         return this.#answer(one, { kind: 'option', optionId: does.option.id });
     }
