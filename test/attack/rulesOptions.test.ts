@@ -46,7 +46,7 @@ function asked(kinds: readonly unknown[]) {
   }));
   const toolCall = { toolCallId: 'c', title: 'ls -l', kind: 'execute', rawInput: { command: 'ls -l' } };
   const { toolCall: read, ...request } = permissionRequest.parse({ sessionId: 's', toolCall, options });
-  const ask = permissionAsk('a', { ...request, toolCall: read }, factsOf(read), { turnId: 't', asker: null });
+  const ask = permissionAsk('a', { ...request, toolCall: read }, factsOf(read), { cwd: '/w', turnId: 't', asker: null });
   assert.ok(ask.kind === 'approval');
   return { request, ask };
 }

@@ -1,6 +1,7 @@
+import { isWindowsPath } from '../../base/fileName.ts';
 import { readJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
-import { resolvePath, writtenPermitKey } from '../../base/paths.ts';
+import { pathInside, resolvePath, writtenPermitKey } from '../../base/paths.ts';
 import { find, keys, put, remove, type Table } from '../../conversation/state.ts';
 import { sameMeaning } from '../../session/approvalAnswers.ts';
 import { ARGUMENTS_KEPT } from '../../session/dangers.ts';
@@ -23,6 +24,8 @@ export interface PermissionOutcome {
 export const CANCELLED_OUTCOME: PermissionOutcome = { outcome: { outcome: 'cancelled' } };
 
 export interface AskOrigin {
+  /** The session's folder, from which the texts of a request name files. */
+  readonly cwd: string;
   readonly turnId: string | null;
   /** The sub-agent that asks. */
   readonly asker: string | null;
@@ -33,7 +36,7 @@ export function permissionAsk(id: string, request: PermissionRequest, call: Call
   const isOutside = ask.kind === 'approval' && ask.detail.type === 'edit' && Object.values(call.edits).some((edit) => edit.outside);
   return isOutside ? { ...ask, title: t('{0} (outside the workspace)', ask.title), outside: true } : ask;
 }
-function askOf(id: string, request: PermissionRequest, call: CallFacts, { turnId, asker }: AskOrigin): Ask {
+function askOf(id: string, request: PermissionRequest, call: CallFacts, { cwd, turnId, asker }: AskOrigin): Ask {
   const head = {
     id,
     ...(turnId === null ? {} : { turnId }),
@@ -47,7 +50,7 @@ function askOf(id: string, request: PermissionRequest, call: CallFacts, { turnId
     kind: 'approval',
     title: titleOf(request, call),
     toolKind: call.kind,
-    ...detailsOf(request, call),
+    ...detailsOf(request, call, cwd),
     ...pathsIn(call),
     options: request.options.length > 0 ? request.options.map(toOption) : [{ id: DISMISS, label: t('Close'), effect: 'reject_once' }],
   } satisfies Approval;
@@ -101,8 +104,8 @@ function pathsIn({ kind, rawInput, locations, edits }: CallFacts): Pick<Approval
 }
 
 /** Nothing the user allows may be hidden behind something else of the same call. */
-function detailsOf(request: PermissionRequest, call: CallFacts): Pick<Approval, 'detail' | 'beside'> {
-  const main = detailOf(request, call);
+function detailsOf(request: PermissionRequest, call: CallFacts, cwd: string): Pick<Approval, 'detail' | 'beside'> {
+  const main = detailOf(request, call, cwd);
   if (main.type === 'text') return { detail: main };
   const input = commandInput(call.rawInput);
   const other = input && main.type !== 'mcp' && !(main.type === 'command' && main.command.trim() === input.command.trim());
@@ -147,7 +150,7 @@ function pretty(rawInput: unknown): string {
 
 const WORKING_DIRECTORY = /^\[current working directory ([^\n]+?)\](?: \([^\n]*\))?$/;
 
-function detailOf(request: PermissionRequest, call: CallFacts): ApprovalDetail {
+function detailOf(request: PermissionRequest, call: CallFacts, cwd: string): ApprovalDetail {
   if (request.command) return { type: 'command', ...request.command };
   const diffs = allDiffs(call);
   if (diffs.length > 0) return { type: 'edit', diffs };
@@ -169,14 +172,19 @@ function detailOf(request: PermissionRequest, call: CallFacts): ApprovalDetail {
   if (texts.length === 0 && typeof plan === 'string') texts.push(plan);
   if (request.description) texts.unshift(request.description);
   if (texts.length === 0 && call.rawInput !== null) texts.push(pretty(call.rawInput));
-  const places = isPlan ? [] : unnamedPlaces(call, [titleOf(request, call), ...texts]);
+  const places = isPlan ? [] : unnamedPlaces(call, [titleOf(request, call), ...texts], cwd);
   return { type: 'text', text: [...texts, ...places].join('\n') || titleOf(request, call), ...(isPlan ? { markdown: true } : {}) };
 }
 
 /** The places of a call that none of its texts names: an allowance is about all of them. */
-function unnamedPlaces({ locations }: CallFacts, texts: readonly string[]): readonly string[] {
+function unnamedPlaces({ locations }: CallFacts, texts: readonly string[], cwd: string): readonly string[] {
   const words = new Set(texts.flatMap((text) => text.split(/[\s"'`:,]+/)));
-  const isNamed = (path: string) => words.has(path.split(/[\\/]/).at(-1) ?? '') || texts.some((text) => text.includes(path));
+  const isNamed = (path: string) => {
+    const inside = pathInside(cwd, path) || path;
+    return (
+      words.has(inside) || (isWindowsPath(cwd) && words.has(inside.replaceAll('\\', '/'))) || texts.some((text) => text.includes(path))
+    );
+  };
   return [...new Set(locations.slice(0, MOST_PLACES).map(({ path }) => path))].filter((path) => !isNamed(path));
 }
 const MOST_PLACES = 200;

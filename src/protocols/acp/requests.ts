@@ -349,7 +349,7 @@ export abstract class AcpRequests extends AcpConnection {
     this.ask(shown, null, question.id);
   }
   questionAsk({ facts, request, turnId, asker, title }: OpenPermission, id: string): Ask {
-    return permissionAsk(id, facts.title === title ? request : untitled(request), facts, { turnId, asker });
+    return permissionAsk(id, facts.title === title ? request : untitled(request), facts, { cwd: this.state.setup.cwd, turnId, asker });
   }
   closeQuestion(question: OpenPermission, outcome: PermissionOutcome, how: 'answered' | 'cancelled' | 'withdrawn'): void {
     const { state } = this;

@@ -141,6 +141,11 @@ test('all that a permission is about is shown: each place, and members of an edi
   };
   const places = [file, path.join(cwd, 'src')].map((one) => ({ path: one }));
   for (const place of places) assert.match(shown({ kind: 'delete', title: 'Delete', locations: places }), new RegExp(place.path));
+  // A title that names the file from the session's folder says it all; the name alone may be that of another file.
+  const nested = { kind: 'delete', locations: [{ path: path.join(cwd, 'src', 'tags.js') }] };
+  assert.equal(shown({ ...nested, title: 'Delete src/tags.js' }), 'Delete src/tags.js\nDelete src/tags.js');
+  for (const title of ['Delete tags.js', 'Delete other/src/tags.js', 'Delete src/tags.jsx'])
+    assert.match(shown({ ...nested, title }), /parley-acp-.*tags\.js$/, title);
   const diff = { type: 'diff', path: file, oldText: 'a\n', newText: 'b\n' };
   const edit = (rawInput: object) => shown({ kind: 'edit', title: 'Edit', content: [diff], rawInput });
   assert.match(edit({ callback: 'rm -rf /' }), /rm -rf/);
