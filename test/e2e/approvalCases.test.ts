@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { SESSION } from '../fakes/acp.ts';
-import { agreeOnFirst, askingWindow, type Case, cases, changeOf, rejected, run } from './approvalKinds.ts';
+import { agreeOnFirst, askingWindow, type Case, cases, changeOf, rejected, run, startChange } from './approvalKinds.ts';
 import type { Scene } from './suite.ts';
 
 // What is shown of an approval of each kind, in four themes and two widths of the chat, and which keys answer it.
@@ -66,16 +66,31 @@ async function isBelow(pick: Locator, head: Locator): Promise<void> {
   assert.ok(over && under && under.y >= over.y + over.height, JSON.stringify({ over, under }));
 }
 
-/** No changed line is under the pick that it does not show itself. */
+interface TextAt {
+  readonly text: string;
+  readonly box: NonNullable<Awaited<ReturnType<Locator['boundingBox']>>>;
+}
+/** What is on the screen, with its box. */
+async function textsAt(all: Locator): Promise<readonly TextAt[]> {
+  const found = await Promise.all((await all.all()).map(async (one) => ({ text: await one.textContent(), box: await one.boundingBox() })));
+  return found.flatMap(({ text, box }) => (box ? [{ text: (text ?? '').replaceAll('\u00a0', ' ').trim(), box }] : []));
+}
+
+/** Each changed line under the pick is in a row of it that is in sight; otherwise Enter only looks. */
 async function seesChanges({ window }: Scene, name: string): Promise<void> {
   const { pick, diff } = window;
-  const [box] = await boxes(pick.box);
-  assert.ok(box);
-  const covered = (await boxes(diff.editor.locator('.line-insert, .line-delete'))).filter(
-    (line) => line.y + line.height > box.y && line.y < box.y + box.height,
-  );
-  const shown = (await pick.labels()).some((label) => /^[+−] /.test(label));
-  assert.ok(covered.length === 0 || shown, `the pick of ${name} covers ${covered.length} changed lines`);
+  if ((await pick.focusedRow('Look first').count()) > 0) return;
+  const [[box], [list]] = [await boxes(pick.box), await boxes(pick.box.locator('.monaco-list'))];
+  assert.ok(box && list);
+  const marks = await boxes(diff.editor.locator('.line-insert, .line-delete'));
+  const isChanged = ({ box: line }: TextAt) => marks.some((mark) => Math.abs(mark.y - line.y) < 2 && Math.abs(mark.x - line.x) < 40);
+  const isUnder = ({ box: line }: TextAt) => line.y + line.height > box.y && line.y < box.y + box.height;
+  const covered = (await textsAt(diff.editor.locator('.view-line'))).filter((line) => line.text !== '' && isChanged(line) && isUnder(line));
+  const rows = await textsAt(pick.box.locator('.monaco-list-row .quick-input-list-row:first-child .label-name'));
+  const isInSight = ({ box: row }: TextAt) => row.y >= list.y - 1 && row.y + row.height <= list.y + list.height + 1;
+  const shown = new Set(rows.filter(isInSight).map(({ text }) => text.replace(/^[+−]\s*/, '')));
+  const hidden = covered.map(({ text }) => text).filter((text) => !shown.has(text));
+  assert.deepEqual(hidden, [], `the pick of ${name} covers them and shows ${[...shown].join(' | ')}`);
 }
 
 for (const one of cases)
@@ -156,6 +171,23 @@ test(
     assert.deepEqual((await answer).result, { action: 'accept', content: { database: 'SQLite', name: 'tally' } });
   }),
 );
+
+for (const count of [4, 12, 20])
+  test(
+    `a change of the first ${count} lines is in sight, or Enter only looks`,
+    inWindow(async (scene) => {
+      const { window, folder } = scene;
+      const answer = ask(startChange(folder, count));
+      await window.pick.title.filter({ hasText: `Edit long.txt (+${count} −${count})` }).waitFor();
+      await window.pick.readable();
+      await window.diff.compared();
+      await window.pictures(`cases/starts-${count}`, ['dark']);
+      await seesChanges(scene, `${count} lines`);
+      await rejected(scene, answer);
+      await window.pick.gone();
+      await window.diff.editor.waitFor({ state: 'detached' });
+    }),
+  );
 
 for (const line of [3, 14, 40])
   test(

@@ -155,6 +155,12 @@ export function changeOf(line: number): Case {
   };
 }
 
+/** A change of the first lines of that file. */
+export function startChange(folder: string, count: number): object {
+  const text = lines(count);
+  return edit(`start-${count}`, 'edit', diff(folder, 'long.txt', text, text.replaceAll('export', 'import')))();
+}
+
 /** What a test needs to let an agent ask, and the window it asks in. */
 export interface AskingWindow {
   readonly agent: FakeAgent;
