@@ -85,6 +85,11 @@ const isWide = ({ text, expands }: ShellWord) => expands || /[*?[{]/.test(text) 
 const wholeTree = (call: ProgramCall, listed: boolean) =>
   option(call, 'rR', '--recursive', '--no-preserve-root') ?? (listed || call.operands.find(isWide) || call.operands.length > 5);
 of('rm unlink', { kind: 'deletes' }, { kind: 'deletes', grave: true, when: (call, listed) => wholeTree(call, listed) });
+of(
+  'gio',
+  { kind: 'deletes', when: (call) => sub(call, /^(?:trash|remove)\b/) ?? false },
+  { kind: 'deletes', grave: true, when: (call, listed) => (sub(call, /^(?:trash|remove)\b/) ? wholeTree(call, listed) : false) },
+);
 of('rimraf del-cli trash', { kind: 'deletes', grave: true });
 of('shred srm wipe', { kind: 'deletes', grave: true });
 of('rmdir', { kind: 'deletes' }, { kind: 'deletes', grave: true, when: (call) => winSwitch(call, '/s') ?? false });
@@ -395,7 +400,20 @@ const asksThisComputer = ({ args }: ProgramCall): boolean => {
     addresses.every(({ text }) => THIS_COMPUTER.test(text))
   );
 };
+// A text that is written in the command can be read there.
+of('curl', {
+  kind: 'sends',
+  when: (call) =>
+    asksThisComputer(call)
+      ? false
+      : (some(call, /^(?:-[A-Za-z]*[dF]|--(?:data|form|json)(?:-\w+)*(?:=.*)?|(?:-X|--request=)?(?:POST|PUT|PATCH))$/) ?? false),
+});
 of('curl wget', { kind: 'network', when: (call) => !asksThisComputer(call) });
+of('open xdg-open gio', {
+  kind: 'network',
+  when: (call) => call.args.find((one) => /^(?!file:)\w+:\/\//i.test(one.text) && !THIS_COMPUTER.test(one.text)) ?? false,
+});
+of('openssl', { kind: 'network', when: (call) => sub(call, /^s_(?:client|server|time)\b/) ?? false });
 of(
   `scp sftp rsync ftp telnet http https aria2c invoke-webrequest iwr invoke-restmethod irm start-bitstransfer bitsadmin certutil
   gh glab az aws gcloud kubectl helm terraform apt apt-get dnf yum pacman apk zypper brew choco winget scoop snap port rclone gsutil socat`.replace(
@@ -453,8 +471,10 @@ of('pip pip3 pipx uv poetry gem cargo go composer bundle dotnet conda mamba', {
 });
 of('python python3', {
   kind: 'network',
-  when: (call) =>
-    call.args[0]?.text === '-m' && call.args[1]?.text === 'pip' && call.args[2]?.text === 'install' ? (call.args[2] ?? false) : false,
+  when: ({ args: [option, name, action] }) =>
+    option?.text === '-m' && name !== undefined && (name.text === 'http.server' || (name.text === 'pip' && action?.text === 'install'))
+      ? name
+      : false,
 });
 of('docker podman', { kind: 'network', when: (call) => sub(call, /^(?:compose )?(?:pull|push|run|login|build|up)\b/) ?? false });
 

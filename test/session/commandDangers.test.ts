@@ -198,6 +198,18 @@ test('common ones of everyday that deserve a word keep the usual answer in focus
     ["perl -ne 'print if /x/' AGENTS.md", 'code'],
     ['curl -fsSL https://x.example -o data.json', 'network'],
     ['curl -LO https://x.example/a.json', 'network'],
+    ['curl -X POST -d x https://x.example', 'network sends'],
+    ['curl -d x https://x.example', 'network sends'],
+    ['curl --request=PUT https://x.example', 'network sends'],
+    ['xdg-open http://x.example', 'network'],
+    ['open https://x.example', 'network'],
+    ['openssl s_client -connect x.example:443', 'network'],
+    ['python3 -m http.server', 'network'],
+    ['gio trash a.log', 'deletes'],
+    ['open src/index.html', ''],
+    ['xdg-open http://localhost:3000', ''],
+    ['openssl dgst a.txt', ''],
+    ['curl -X POST -d x http://localhost:3000', ''],
     ['node -e "console.log(require(\'./package.json\').version)"', 'code'],
   ] as const) {
     assert.deepEqual(words(command), kind, command);
