@@ -13,6 +13,7 @@ import { t } from './strings.ts';
 import { isUnfolded, type View } from './view.ts';
 
 const NOTICES_SHOWN = 3;
+const SETUP = ['pickAgent', 'openSettings'] as const;
 
 /** Everything below the turns: the button to their end, notices, the agent's asks, the progress, the last words, and the composer. */
 export function dockView(
@@ -62,9 +63,11 @@ export function linkView(view: View): TemplateResult | typeof nothing {
 }
 
 function closedView(view: View, link: ClosedLink): TemplateResult {
+  // An agent that ends before anything was said may be set up wrong.
+  const next = view.session.turns.length > 0 ? (link.next ?? []) : [...new Set([...(link.next ?? []), ...SETUP])];
   return html`<section class="banner closed" aria-label=${t('Connection')}>
     <p>${visibleText(link.reason)}</p>
-    ${remedies(view, link.next?.slice(0, 1))} ${linkDetail(view, link, link.next?.slice(1) ?? [])}
+    ${remedies(view, next.slice(0, 1))} ${linkDetail(view, link, next.slice(1))}
   </section>`;
 }
 

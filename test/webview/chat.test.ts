@@ -335,6 +335,14 @@ test('a turn that broke off with its agent says why and what helps, in one place
   assert.match(stage.text('.banner'), /^The agent was stopped\./);
 });
 
+test('an agent that ends before anything was said shows what it wrote, and leads to its settings and to other agents', async () => {
+  const stage = await Stage.open(session({ turns: [] }));
+  await stage.happen({ type: 'link.closed', reason: 'It stopped.', detail: 'not logged in', next: ['restart', 'showLog'], at: 2 });
+  assert.match(stage.text('.banner'), /not logged in/);
+  const remedies = stage.all('.banner .button').map((button) => button.textContent);
+  assert.deepEqual(remedies, ['Restart Agent', 'Show Log', 'Another agent', 'Open Settings']);
+});
+
 test('a call of the host that fails is told to the user', async () => {
   const stage = await Stage.open(session({ turns: [turn({ parts: [callPart({ locations: [{ path: '/gone.ts' }] })] })] }));
   await stage.press('Read /gone.ts');

@@ -64,12 +64,13 @@ export function faultView(
   </div>`;
 }
 
-/** How a program ended and what it wrote, folded, with the remedies that are not the first to try. */
+/** How a program ended and what it wrote, folded once it has worked, with the remedies that are not the first to try. */
 export function linkDetail(view: View, { detail }: ClosedLink, next: readonly Remedy[]): TemplateResult | typeof nothing {
   if (detail === undefined) return remedies(view, next, 'plain');
   return fold(view, {
     key: 'link:detail',
     summary: t('Details'),
+    open: view.session.turns.length === 0,
     body: () => html`${plainText(view, 'link:detailText', visibleText(detail))}${remedies(view, next, 'plain')}`,
   });
 }
