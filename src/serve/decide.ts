@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { fromMeta, MODE } from '../protocols/ahp/codec.ts';
+import { MODE } from '../protocols/ahp/codec.ts';
 import { reduceChat } from '../protocols/ahp/reduce.ts';
 import {
   type CallResult,
@@ -458,15 +458,8 @@ export function decideSession(said: unknown, state: SessionState, session: Sessi
     case 'session/activeClientRemoved':
       return { kind: 'taken', apply: { type: action.type, clientId: action.clientId }, intents: [] };
     case 'session/activeClientSet': {
-      const { clientId, displayName, tools = [] } = action.activeClient;
-      const plain = tools.map(({ name, description, inputSchema, annotations, _meta }) => ({
-        name,
-        ...(annotations?.readOnlyHint || fromMeta(_meta).asks ? { harmless: true as const } : {}),
-        ...(description === undefined ? {} : { description }),
-        ...(inputSchema === undefined ? {} : { inputSchema }),
-      }));
-      const activeClient = { clientId, ...(displayName === undefined ? {} : { displayName }), tools: plain };
-      const known = state.activeClients.find((one) => one.clientId === clientId);
+      const { activeClient } = action;
+      const known = state.activeClients.find((one) => one.clientId === activeClient.clientId);
       if (known && JSON.stringify(known) === JSON.stringify(activeClient)) return IGNORED;
       return { kind: 'taken', apply: { type: action.type, activeClient }, intents: [] };
     }

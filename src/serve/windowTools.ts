@@ -1,4 +1,5 @@
 import { Emitter, type Listen } from '../base/emitter.ts';
+import { fromMeta } from '../protocols/ahp/codec.ts';
 import type { ActiveClient, ClientTool } from '../protocols/ahp/state.ts';
 import type { Confirmation, Tool, ToolAnswer } from '../protocols/ports.ts';
 import type { SessionId } from '../session/model.ts';
@@ -58,11 +59,17 @@ export class WindowTools {
   toolsOf(sessionId: SessionId): readonly Tool[] {
     const byName = new Map<string, Tool>();
     for (const client of this.#offers.get(sessionId) ?? [])
-      for (const tool of client.tools) if (!byName.has(tool.name)) byName.set(tool.name, this.#toolOf(sessionId, client, tool));
+      for (const tool of client.tools ?? []) if (!byName.has(tool.name)) byName.set(tool.name, this.#toolOf(sessionId, client, tool));
     return [...byName.values()];
   }
 
-  #toolOf(sessionId: SessionId, client: ActiveClient, { name, description = name, inputSchema = {}, harmless }: ClientTool): Tool {
+  #toolOf(
+    sessionId: SessionId,
+    client: ActiveClient,
+    { name, description = name, inputSchema = {}, annotations, _meta }: ClientTool,
+  ): Tool {
+    // The window asks for itself, or nothing has to be asked.
+    const isHarmless = annotations?.readOnlyHint || fromMeta(_meta).asks;
     const confirm = (input: unknown): Confirmation => ({
       title: name,
       kind: 'other',
@@ -72,14 +79,14 @@ export class WindowTools {
       name,
       description,
       parameters: { type: 'object', ...inputSchema },
-      ...(harmless ? {} : { confirm }),
+      ...(isHarmless ? {} : { confirm }),
       run: (input, signal) => this.#run(sessionId, name, input, signal),
     };
   }
 
   #run(sessionId: SessionId, name: string, input: unknown, signal: AbortSignal): Promise<ToolAnswer> {
     const clients = this.#offers.get(sessionId) ?? [];
-    const client = clients.find(({ clientId, tools }) => this.#here.has(clientId) && tools.some((tool) => tool.name === name));
+    const client = clients.find(({ clientId, tools }) => this.#here.has(clientId) && tools?.some((tool) => tool.name === name));
     if (!client) return Promise.resolve({ ok: false, text: 'No window is open that can do this.' });
     this.#count += 1;
     const callId = `window-${this.#count}-${crypto.randomUUID().slice(0, 8)}`;

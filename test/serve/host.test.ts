@@ -598,6 +598,28 @@ test("the call of a window's tool is told in its session until that window has r
   assert.deepEqual(await answer, { ok: true, text: 'src/a.ts:1' });
 });
 
+test('a window finds itself in a session as it has sent itself, and what only reads is not asked about', async (t) => {
+  const { client, windowTools } = await opened(t);
+  const activeClient = {
+    clientId: 'window-1',
+    customizations: [{ uri: 'file:///x' }],
+    tools: [
+      { name: 'usages', title: 'Usages', annotations: { readOnlyHint: true } },
+      { name: 'rename', title: 'Rename' },
+    ],
+  };
+  await client.dispatch(SESSION, { type: 'session/activeClientSet', activeClient });
+  assert.deepEqual(client.sessions.get(SESSION)?.activeClients, [activeClient]);
+  const offered = windowTools.toolsOf(SESSION.split('/')[1] ?? '');
+  assert.deepEqual(
+    offered.map(({ name, confirm }) => [name, confirm !== undefined]),
+    [
+      ['usages', false],
+      ['rename', true],
+    ],
+  );
+});
+
 test('a call that its window leaves, or that is stopped, is over for that window, too: back again it runs nothing', async (t) => {
   const { client, chat, last, windowTools, ...rest } = await opened(t);
   const tools = [{ name: 'rename', inputSchema: {} }];

@@ -306,17 +306,18 @@ export interface SessionConfig {
   readonly schema: { readonly type: 'object'; readonly properties: Readonly<Record<string, ConfigProperty>> };
   readonly values: Readonly<Record<string, string | boolean>>;
 }
+/** As the client has sent it, with members that only clients know: VS Code offers its tools to a new run of a host only after it saw them unchanged (seen). */
 export interface ActiveClient {
   readonly clientId: string;
-  readonly displayName?: string;
-  readonly tools: readonly ClientTool[];
+  readonly displayName?: string | undefined;
+  readonly tools?: readonly ClientTool[] | undefined;
 }
 export interface ClientTool {
   readonly name: string;
-  /** The client asks for itself, or nothing has to be asked. */
-  readonly harmless?: true;
-  readonly description?: string;
-  readonly inputSchema?: Readonly<Record<string, unknown>>;
+  readonly description?: string | undefined;
+  readonly inputSchema?: Readonly<Record<string, unknown>> | undefined;
+  readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
+  readonly _meta?: Readonly<Record<string, unknown>> | undefined;
 }
 /** The pending input of a session, for clients that do not follow its chat. */
 export type InputNeeded =
