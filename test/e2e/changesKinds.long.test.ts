@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict';
-import { chmodSync, lstatSync, mkdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { test } from 'node:test';
 import { diskAgent, numbered, text } from './diskAgent.ts';
 import { ReviewPage } from './pages/review.ts';
@@ -62,6 +73,47 @@ test(
     await until(() => mode() === '644', 'the permissions are as before');
     await review.isEmpty();
     await window.closeEditors();
+  }),
+);
+
+test(
+  'files that are no text, made or changed, say so over themselves and are undone there; so does one of which only the form changed',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const review = new ReviewPage(window);
+    const wide = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('eins\nzwei\n', 'utf16le')]);
+    write('nul.txt', 'one\ntwo\n');
+    write('form.txt', 'one\r\ntwo\r\n');
+    disk.act = () => {
+      writeFileSync(inFolder('wide.txt'), wide);
+      writeFileSync(inFolder('latin.txt'), Buffer.from('gr\u00f6\u00dfer\n', 'latin1'));
+      writeFileSync(inFolder('nul.txt'), Buffer.from('one\n\0\0two\n'));
+      write('form.txt', '\uFEFFone\ntwo\n');
+    };
+    await window.openChat();
+    await chat.frame.getByText('Disk').first().waitFor();
+    await chat.exchange('write bytes');
+    await chat.lastTurn.getByText('4 files changed').waitFor();
+    const form = 'UTF-8 CRLF → UTF-8 BOM LF';
+    await chat.lastTurn.getByText(form).waitFor();
+    await review.show();
+    await review.row('form.txt').getByText(form).waitFor();
+    for (const name of ['wide.txt', 'latin.txt', 'form.txt']) {
+      await review.openFile(name);
+      await review.note(name === 'form.txt' ? form : 'binary, large or not UTF-8').waitFor();
+      if (name === 'latin.txt' || name === 'form.txt') await window.pictures(`review/kind-${name.replace('.txt', '')}`);
+      await review.decide('Undo');
+      await until(() => !existsSync(inFolder(name)) || read(name) === 'one\r\ntwo\r\n', `${name} is as before`);
+      await window.closeEditors();
+    }
+    // The editor shows no text with such bytes.
+    await review.show();
+    await review.row('nul.txt').getByText('binary, large or not UTF-8').waitFor();
+    await window.command('Parley: Undo All Changes');
+    await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Undo all' }).click();
+    await review.isEmpty();
+    assert.deepEqual([existsSync(inFolder('wide.txt')), existsSync(inFolder('latin.txt'))], [false, false]);
+    assert.deepEqual([read('nul.txt'), read('form.txt')], ['one\ntwo\n', 'one\r\ntwo\r\n']);
   }),
 );
 
