@@ -5,6 +5,7 @@ import {
   type CallResult,
   type ChatAction,
   type ChatState,
+  type ConfigValues,
   isSenderNote,
   type SessionAction,
   type SessionConfig,
@@ -468,22 +469,29 @@ export function decideSession(said: unknown, state: SessionState, session: Sessi
   }
 }
 
-/** Ignores values that the agent does not offer: clients send keys of their own (ahp.md §4). */
 function configChanged(config: Readonly<Record<string, unknown>>, state: SessionState, session: Session | undefined): ActionResult {
-  const properties: SessionConfig['schema']['properties'] = state.config?.schema.properties ?? {};
-  const taken: Record<string, string | boolean> = {};
-  const intents: Intent[] = [];
-  for (const [key, value] of Object.entries(config)) {
+  const taken = offered(config, state.config);
+  if (Object.keys(taken).length === 0) return refused('The agent does not offer this answer.');
+  return { kind: 'taken', apply: { type: 'session/configChanged', config: taken }, intents: configIntents(taken, session) };
+}
+
+/** Returns the values that the agent offers: clients send keys of their own (docs/protocols/ahp.md §4). */
+export function offered(config: Readonly<Record<string, unknown>>, known: SessionConfig | undefined): ConfigValues {
+  const properties = known?.schema.properties ?? {};
+  const isOffered = (key: string, value: unknown): value is string | boolean => {
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
-    if (property?.type === 'boolean' && typeof value === 'boolean') {
-      taken[key] = value;
-      intents.push({ type: 'setOption', optionId: key, value });
-    } else if (typeof value === 'string' && property?.enum?.includes(value)) {
-      taken[key] = value;
-      const isMode = key === MODE && session?.mode !== undefined;
-      intents.push(isMode ? { type: 'setMode', modeId: value } : { type: 'setOption', optionId: key, value });
-    }
-  }
-  if (intents.length === 0) return refused('The agent does not offer this answer.');
-  return { kind: 'taken', apply: { type: 'session/configChanged', config: taken }, intents };
+    return property?.type === 'boolean'
+      ? typeof value === 'boolean'
+      : typeof value === 'string' && property?.enum?.includes(value) === true;
+  };
+  return Object.fromEntries(Object.entries(config).flatMap(([key, value]) => (isOffered(key, value) ? [[key, value] as const] : [])));
+}
+
+/** Returns what a running agent is told to use these values. */
+export function configIntents(values: ConfigValues, session: Session | undefined): readonly Intent[] {
+  return Object.entries(values).map(([key, value]) =>
+    key === MODE && session?.mode !== undefined && typeof value === 'string'
+      ? { type: 'setMode', modeId: value }
+      : { type: 'setOption', optionId: key, value },
+  );
 }

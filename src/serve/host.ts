@@ -19,7 +19,7 @@ import {
 import { textsAmong } from './attachments.ts';
 import { Changesets } from './changesets.ts';
 import { Channels, type ClientConnection, type HostClient, type KnownNames, MOST_SUBSCRIPTIONS, type Origin } from './channels.ts';
-import { attachedUris, decideChat, decideSession } from './decide.ts';
+import { attachedUris, decideChat, decideSession, offered } from './decide.ts';
 import { type Hosted, type HostedDeps, HostedSessions, sessionOf } from './hosted.ts';
 import { shownText } from './translate.ts';
 
@@ -86,13 +86,18 @@ const shapes = {
   }),
   reconnect: z.looseObject({ clientId: z.string(), lastSeenServerSeq: z.number(), subscriptions: z.array(z.string()) }),
   channel: z.looseObject({ channel: z.string() }),
-  create: z.looseObject({ channel: z.string(), provider: z.string(), workingDirectories: z.optional(z.array(z.string())) }),
+  create: z.looseObject({
+    channel: z.string(),
+    provider: z.string(),
+    workingDirectories: z.optional(z.array(z.string())),
+    config: z.optional(z.record(z.string(), z.unknown())),
+  }),
   createChat: z.looseObject({
     channel: z.string(),
     chat: z.string(),
     source: z.optional(z.looseObject({ kind: z.string(), chat: z.string(), turnId: z.optional(z.string()) })),
   }),
-  provider: z.looseObject({ provider: z.string() }),
+  provider: z.looseObject({ provider: z.string(), config: z.optional(z.record(z.string(), z.unknown())) }),
   read: z.looseObject({ uri: z.string(), encoding: z.optional(z.string()) }),
   completions: z.looseObject({ channel: z.string(), text: z.string(), offset: z.number() }),
   operation: z.looseObject({
@@ -230,7 +235,7 @@ class ClientRequests {
         return this.#list(decoded(shapes.list, params));
       case 'resolveSessionConfig':
         // An agent's offers are known only after a run, and this request must not start one.
-        return this.#config(decoded(shapes.provider, params).provider);
+        return this.#config(decoded(shapes.provider, params));
       case 'createSession':
         return this.#create(decoded(shapes.create, params));
       case 'disposeSession':
@@ -399,13 +404,14 @@ class ClientRequests {
     return { items: all.slice(from, to), ...(to < all.length ? { nextCursor: String(to) } : {}) };
   }
 
-  #config(provider: string) {
+  #config({ provider, config = {} }: z.infer<typeof shapes.provider>) {
     const profile = this.#hosted.profileOf(provider);
     if (!profile) throw new RequestError('noProvider', `There is no agent "${provider}".`);
-    return this.#hosted.config(profile);
+    const known = this.#hosted.config(profile);
+    return { ...known, values: { ...known.values, ...offered(config, known) } };
   }
 
-  #create({ channel, provider, workingDirectories = [] }: z.infer<typeof shapes.create>): null {
+  #create({ channel, provider, workingDirectories = [], config = {} }: z.infer<typeof shapes.create>): null {
     const profile = this.#hosted.profileOf(provider);
     if (!profile) throw new RequestError('noProvider', `There is no agent "${provider}".`);
     if (this.#hosted.find(channel)) throw new RequestError('exists', 'There is such a session already.');
@@ -415,7 +421,7 @@ class ClientRequests {
     const cwd = profile.cwd ?? pathOfUri(workingDirectories[0] ?? '');
     if (cwd === undefined) throw new RequestError('params', 'A session needs a folder of this computer, by its address.');
     if (!isFolder(cwd)) throw new RequestError('params', `There is no folder ${cwd} on this computer.`);
-    this.#hosted.create(channel, profile, cwd, this.#client.name?.id ?? '');
+    this.#hosted.create(channel, profile, cwd, this.#client.name?.id ?? '', offered(config, this.#hosted.config(profile)));
     return null;
   }
 

@@ -9,6 +9,7 @@ import {
   type ChatAction,
   type ChatState,
   type ChatSummary,
+  type ConfigValues,
   type InputNeeded,
   type SessionAction,
   type SessionConfig,
@@ -21,7 +22,7 @@ import {
 import type { Session, SessionId, TurnId } from '../session/model.ts';
 import { changesetsOf, chatUri, fileUri } from './addresses.ts';
 import type { Channels, Origin } from './channels.ts';
-import type { Taken } from './decide.ts';
+import { configIntents, offered, type Taken } from './decide.ts';
 import { leftBehind, Retries, replayed } from './retries.ts';
 import { TerminalChannels } from './terminals.ts';
 import { chatActions, chatTitle, configOf, failure, pastWords, waitingIntents } from './translate.ts';
@@ -31,6 +32,8 @@ import type { WindowCall, WindowTools } from './windowTools.ts';
 export interface ServedSession extends HostedChat {
   readonly forkOf?: undefined;
   state: SessionState;
+  /** Values of its configuration that were chosen while no agent ran. */
+  wanted?: ConfigValues;
 }
 /** A copy of a session up to one of its turns: a further chat of it, which has no other state than the session's. */
 export interface Fork extends HostedChat {
@@ -103,6 +106,8 @@ export interface HostedDeps {
 
 /** Lines of a list that a client that comes back is told of, and removed sessions that are remembered for it. */
 const MOST_LIST_CHANGES = 200;
+/** Milliseconds that a prompt waits for an agent that is to be told of the user's choices first. */
+const LONGEST_OPENING = 10_000;
 /** Copies of one session. */
 const MOST_FORKS = 50;
 
@@ -231,7 +236,7 @@ export class HostedSessions {
     return [...this.#byUri.values()].filter(isDraft).length;
   }
 
-  create(uri: string, profile: Profile, cwd: string, maker: string): Hosted {
+  create(uri: string, profile: Profile, cwd: string, maker: string, wanted: ConfigValues = {}): Hosted {
     const name = uri.slice(uri.lastIndexOf('/') + 1);
     // The name becomes a file name, which differs by more than its case, and may be that of a conversation whose agent is not configured any more.
     const isPlain = /^[a-z0-9][a-z0-9-]{7,63}$/.test(name) && !this.byId(name) && !this.#deps.journal.has(name);
@@ -239,7 +244,14 @@ export class HostedSessions {
     const hosted = this.#add(uri, id, profile, cwd, this.#deps.now(), { kind: 'none' }, maker);
     // Ready at once: the agent starts with the first prompt.
     this.#updateSession(hosted, { type: 'session/ready' });
+    if (Object.keys(wanted).length > 0) this.#want(hosted, wanted);
     return hosted;
+  }
+
+  /** Keeps values that the user has chosen before the agent runs. */
+  #want(hosted: ServedSession, values: ConfigValues): void {
+    hosted.wanted = { ...hosted.wanted, ...values };
+    this.#updateSession(hosted, { type: 'session/configChanged', config: values });
   }
 
   /** Copies the conversation up to and with a turn into a further chat of its session. Rejects with a sentence for the user. */
@@ -372,6 +384,10 @@ export class HostedSessions {
       this.#deps.windowTools.settle(apply.toolCallId, origin.clientId, answer);
     }
     if (intents.length === 0) return;
+    if (apply.type === 'session/configChanged' && hosted.agent.kind === 'none') {
+      const session = sessionOf(hosted);
+      session.wanted = { ...session.wanted, ...apply.config };
+    }
     if (hosted.agent.kind === 'live') return this.#send(hosted, intents);
     if (starts) void this.#start(hosted, intents);
     else if (hosted.agent.kind === 'starting')
@@ -507,6 +523,7 @@ export class HostedSessions {
     if (hosted.agent.kind !== 'starting') return;
     const why = await hosted.agent.done;
     if (why === undefined) {
+      await this.#sendWanted(hosted);
       hosted.agent = { kind: 'live' };
       this.#send(hosted, intents);
       this.#sendFirst(hosted);
@@ -516,6 +533,16 @@ export class HostedSessions {
       const { activeTurn } = hosted.chat;
       if (activeTurn) this.#updateChat(hosted, failure(activeTurn.id, 0, why));
     }
+  }
+
+  /** Sends what was chosen before, once the agent can take it: its first turn is to run by that. */
+  async #sendWanted(hosted: Hosted): Promise<void> {
+    const live = this.#deps.sessions.get(hosted.id);
+    if (hosted.forkOf || !hosted.wanted || !live) return;
+    const { wanted } = hosted;
+    delete hosted.wanted;
+    await linked(live);
+    this.#send(hosted, configIntents(wanted, live.store.now));
   }
 
   /** Puts the turn that a client has begun before prompts that an earlier host has left waiting. */
@@ -588,10 +615,13 @@ export class HostedSessions {
     const option = session.options?.find((one) => one.about === 'model');
     const provider = providerOf(profile.id);
     const models = option?.kind === 'choice' ? option.choices.map(({ value, name }) => ({ id: value, provider, name })) : [];
-    const { models: before = [], forks: forked = false } = this.#offers.get(profile.id) ?? {};
+    const { models: before = [], forks: forked = false, config: { values: begun } = { values: {} } } = this.#offers.get(profile.id) ?? {};
     const { fork, edit } = session.link.offers;
     const forks = fork === true || edit === true;
-    this.#offers.set(profile.id, { models, config: configOf(session), forks });
+    const config = configOf(session);
+    // A new session begins as the first one did, not as another one was changed.
+    const values = { ...config.values, ...offered(begun, config) };
+    this.#offers.set(profile.id, { models, config: { ...config, values }, forks });
     if (JSON.stringify(models) !== JSON.stringify(before) || forks !== forked)
       this.#deps.channels.publishRoot({ type: 'root/agentsChanged', agents: this.agents() });
   }
@@ -652,6 +682,22 @@ export class HostedSessions {
     this.#byUri.set(uri, hosted);
     return hosted;
   }
+}
+
+/** Settles when the agent can be told something, or is gone, or takes its time. */
+function linked({ store }: NonNullable<ReturnType<Sessions['get']>>): Promise<void> {
+  if (store.now.link.state !== 'opening') return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      listener.dispose();
+      resolve();
+    };
+    const timer = setTimeout(end, LONGEST_OPENING);
+    const listener = store.onChange(({ now }) => {
+      if (now.link.state !== 'opening') end();
+    });
+  });
 }
 
 interface ForkStart {

@@ -598,6 +598,45 @@ test("the call of a window's tool is told in its session until that window has r
   assert.deepEqual(await answer, { ok: true, text: 'src/a.ts:1' });
 });
 
+test('what is chosen for a new conversation is told to its agent before the first prompt, and is that of no other one', async (t) => {
+  const served = await opened(t);
+  const { client, host, chat, last, folder } = served;
+  const modes = [
+    { id: 'ask', name: 'Ask' },
+    { id: 'plan', name: 'Plan' },
+  ];
+  const ready = () =>
+    last().say(
+      { type: 'mode.set', mode: { current: 'ask', all: modes } },
+      { type: 'link.ready', agent: { protocol: 'scripted', name: 'Fake' }, offers: {} },
+    );
+  const told = () => last().heard.map(({ type }) => type);
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(served);
+  ready();
+  last().say({ type: 'mode.set', mode: { current: 'plan', all: modes } });
+  await until(() => client.sessions.get(SESSION)?.config?.values.mode === 'plan');
+  const values = async (config = {}) =>
+    ((await client.ask('resolveSessionConfig', { provider: 'fake', config })) as { readonly values: object }).values;
+  assert.deepEqual([await values(), await values({ mode: 'plan', isolation: 'folder' })], [{ mode: 'ask' }, { mode: 'plan' }]);
+  assert.equal(chat().activeTurn?.id, 't1');
+
+  for (const [at, name] of ['11111111-4a59-6877-8695-a4b3c2d1e0f9', '22222222-4a59-6877-8695-a4b3c2d1e0f9'].entries()) {
+    const channel = `fake:/${name}`;
+    const config = at === 0 ? { mode: 'plan', autoApprove: 'autoApprove' } : {};
+    await client.ask('createSession', { channel, provider: 'fake', workingDirectories: [pathToFileURL(folder).href], config });
+    await client.subscribe(channel);
+    if (at === 1) await client.dispatch(channel, { type: 'session/configChanged', config: { mode: 'plan' } });
+    assert.deepEqual(client.sessions.get(channel)?.config?.values, { mode: 'plan' });
+    await client.dispatch(`ahp-chat:/${name}`, prompt(`n${at}`));
+    await begun(served, at + 2);
+    ready();
+    await until(() => told().includes('prompt'));
+    assert.deepEqual(told(), ['setMode', 'prompt']);
+  }
+  host.dispose();
+});
+
 test('a window finds itself in a session as it has sent itself, and what only reads is not asked about', async (t) => {
   const { client, windowTools } = await opened(t);
   const activeClient = {

@@ -304,8 +304,9 @@ export interface ConfigProperty {
 }
 export interface SessionConfig {
   readonly schema: { readonly type: 'object'; readonly properties: Readonly<Record<string, ConfigProperty>> };
-  readonly values: Readonly<Record<string, string | boolean>>;
+  readonly values: ConfigValues;
 }
+export type ConfigValues = Readonly<Record<string, string | boolean>>;
 /** As the client has sent it, with members that only clients know: VS Code offers its tools to a new run of a host only after it saw them unchanged (seen). */
 export interface ActiveClient {
   readonly clientId: string;
