@@ -288,11 +288,15 @@ export class HostedSessions {
     this.#updateSession(session, { type: 'session/chatAdded', summary: summaryIn(summary) });
   }
 
-  /** Removes the empty sessions of a client that is gone: windows create one before the first prompt. */
+  /** Removes what a client that is gone has offered, and its empty sessions: windows create one before the first prompt. */
   async left(clientId: string): Promise<void> {
     const { channels } = this.#deps;
     for (const hosted of this.#byUri.values()) {
       const { uri, chat, maker } = hosted;
+      if (!hosted.forkOf && hosted.state.activeClients.some((one) => one.clientId === clientId)) {
+        this.#updateSession(hosted, { type: 'session/activeClientRemoved', clientId });
+        this.#offerTools(hosted);
+      }
       const isLeft = maker === clientId && isDraft(hosted) && !channels.isFollowed(uri) && !channels.isFollowed(chat.resource);
       if (!hosted.forkOf && isLeft) await this.remove(hosted);
     }
@@ -578,7 +582,7 @@ export class HostedSessions {
     const before = hosted.chat;
     const next = reduceChat(before, action);
     if (next === before) return;
-    hosted.modifiedAt = this.#deps.now();
+    if (!TYPED.test(action.type)) hosted.modifiedAt = this.#deps.now();
     hosted.chat = { ...next, modifiedAt: new Date(hosted.modifiedAt).toISOString() };
     this.#deps.channels.publish(before.resource, action, origin);
     if (MAY_NEED_INPUT.test(action.type)) for (const needed of neededActions(hosted)) this.#updateSession(hosted, needed);
@@ -779,6 +783,8 @@ function sessionActions({ state }: ServedSession, session: Session): readonly Se
   return actions;
 }
 
+/** What a window keeps for its user, and sends when it is opened again, is no use of a session. */
+const TYPED = /^chat\/(?:draftChanged|inputAnswerChanged)$/;
 /** Excludes texts and new calls, which need no input and may come in thousands. */
 const MAY_NEED_INPUT = /^chat\/(?:turn|error|truncated|toolCall(?:Ready|Confirmed|Complete)|input)/;
 

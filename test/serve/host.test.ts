@@ -1293,6 +1293,28 @@ test('an empty session goes a while after the window that made it; one that some
   assert.deepEqual([await isThere(1), await isThere(2)], [false, true]);
 });
 
+test('a window that is gone for a minute offers nothing any more; what a window only keeps is no use of a session', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let now = 1000;
+  const all = hosting(t, hostFolder(), () => now);
+  const client = new AhpClient(all.host);
+  await client.open();
+  await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [pathToFileURL(all.folder).href] });
+  await client.dispatch(SESSION, { type: 'session/activeClientSet', activeClient: { clientId: 'window-1', tools: [{ name: 'usages' }] } });
+  const other = new AhpClient(all.host);
+  await other.open('window-2');
+  await other.subscribe(SESSION);
+  await other.subscribe(CHAT);
+  const used = other.chats.get(CHAT)?.modifiedAt;
+  now = 5000;
+  await other.dispatch(CHAT, { type: 'chat/draftChanged', draft: { text: 'x', origin: { kind: 'user' } } });
+  assert.deepEqual([other.chats.get(CHAT)?.draft !== undefined, other.chats.get(CHAT)?.modifiedAt], [true, used]);
+  client.disconnect();
+  t.mock.timers.tick(60_000);
+  assert.deepEqual(other.sessions.get(SESSION)?.activeClients, []);
+  assert.deepEqual(all.windowTools.toolsOf(SESSION.split('/')[1] ?? ''), []);
+});
+
 test('an empty session is in no list, so that none keeps it when the host is killed; with its first prompt it is there for all', async (t) => {
   const { client, host } = await opened(t);
   const other = new AhpClient(host);

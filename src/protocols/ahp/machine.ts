@@ -48,6 +48,7 @@ import {
   readAgents,
   readChat,
   readChatAction,
+  readConfig,
   readEnvelope,
   readSession,
   readSessionAction,
@@ -146,6 +147,7 @@ class AhpStep extends Step<AhpState> {
     if (what === 'terminal') return this.terminalShown(rest, answers.subscribe.safeParse(result).data?.snapshot.state);
     if (what === 'tool') return this.toolRan(rest, result, error);
     if (what === 'commands') return this.commands(result);
+    if (what === 'config') return this.configTold(result);
     if (what === 'dispose') return this.close(HOST);
     if (error) return this.failed(error, what);
     switch (what) {
@@ -320,11 +322,22 @@ class AhpStep extends Step<AhpState> {
       const values = action.replace ? action.config : { ...config.values, ...action.config };
       session.facts = { ...session.facts, config: { ...config, values } };
       this.showChoices();
+      // No action tells of choices that are new: a host that was started again learns them from the agent.
+      const isNew = Object.keys(values).some((key) => !Object.hasOwn(config.schema.properties, key));
+      const { provider } = session.facts;
+      if (isNew) this.request('config', 'resolveSessionConfig', { provider, workingDirectory: this.state.setup.folder, config: values });
     } else if (action.type === 'session/activityChanged') {
       const { turn } = this.state;
       if (turn && action.activity) this.showActivity(turn, action.activity);
       else if (turn) this.clearActivity(turn);
     }
+  }
+  configTold(result: unknown): void {
+    const { session } = this.state;
+    const told = readConfig(result);
+    if (!session?.facts.config || !told) return;
+    session.facts = { ...session.facts, config: { ...session.facts.config, schema: told.schema } };
+    this.showChoices();
   }
   showTitle({ title }: SessionFacts): void {
     if (title !== '') this.emit({ type: 'title.set', title });

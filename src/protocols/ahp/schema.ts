@@ -407,6 +407,9 @@ export function readSession(raw: unknown): SessionFacts | undefined {
   const { defaultChat, chats, ...facts } = read;
   return { ...facts, chat: defaultChat ?? chats[0]?.resource ?? null };
 }
+export function readConfig(raw: unknown): SessionConfig | undefined {
+  return decoded(config, raw);
+}
 /** The agents of a root state. */
 export function readAgents(raw: unknown): readonly AgentInfo[] {
   const none = { provider: '', displayName: '', description: '', models: [], capabilities: {} };
