@@ -491,3 +491,20 @@ export function activityIn(status: number): 'asking' | 'busy' | 'failed' | 'idle
   if (activity === STATUS.inputNeeded) return 'asking';
   return activity === STATUS.inProgress ? 'busy' : activity === STATUS.error ? 'failed' : 'idle';
 }
+
+/** Keeps the details of a call that asked when the host no longer sends them. */
+export function withKnown(shown: Omit<ToolCall, 'id'>, known: Omit<ToolCall, 'id'> | undefined): Omit<ToolCall, 'id'> {
+  if (!known) return shown;
+  const kind = shown.kind === 'other' ? known.kind : shown.kind;
+  const locations = shown.locations.length > 0 ? shown.locations : known.locations;
+  // No host reports what a call had printed when it was stopped.
+  const output = shown.status === 'cancelled' && shown.output.length === 0 ? known.output : shown.output;
+  return { ...shown, kind, locations, output };
+}
+/** The members of a call that are different. */
+export function differenceOf(before: Omit<ToolCall, 'id'>, after: Omit<ToolCall, 'id'>): Partial<Omit<ToolCall, 'id'>> {
+  const changed = Object.entries(after).filter(
+    ([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key as keyof typeof before]),
+  );
+  return Object.fromEntries(changed);
+}

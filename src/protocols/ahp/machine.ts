@@ -27,6 +27,7 @@ import {
   confirmationOf,
   contentsIn,
   contentsOf,
+  differenceOf,
   fromMessage,
   fromMeta,
   isRoot,
@@ -39,6 +40,7 @@ import {
   toMessage,
   toMeta,
   toolCallOf,
+  withKnown,
 } from './codec.ts';
 import { reduceChat, terminalText } from './reduce.ts';
 import {
@@ -883,22 +885,6 @@ function sentFor({ about }: OpenAsk): AhpAskSubject['sent'] {
 function unsent({ about }: OpenAsk): unknown {
   const { sent: _lost, ...rest } = about as AhpAskSubject;
   return rest;
-}
-/** Keeps the details of a call that asked when the host no longer sends them. */
-function withKnown(shown: Omit<ToolCall, 'id'>, known: Omit<ToolCall, 'id'> | undefined): Omit<ToolCall, 'id'> {
-  if (!known) return shown;
-  const kind = shown.kind === 'other' ? known.kind : shown.kind;
-  const locations = shown.locations.length > 0 ? shown.locations : known.locations;
-  // No host reports what a call had printed when it was stopped.
-  const output = shown.status === 'cancelled' && shown.output.length === 0 ? known.output : shown.output;
-  return { ...shown, kind, locations, output };
-}
-/** The members that are different. */
-function differenceOf(before: Omit<ToolCall, 'id'>, after: Omit<ToolCall, 'id'>): Partial<Omit<ToolCall, 'id'>> {
-  const changed = Object.entries(after).filter(
-    ([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key as keyof typeof before]),
-  );
-  return Object.fromEntries(changed);
 }
 function unknownHere(): string {
   return t('The agent does not know this conversation any more. {0}', '').trim();
