@@ -118,7 +118,7 @@ function button(action: 'copy' | 'wrap' | 'insert' | 'source', label: string): H
   made.dataset.code = action;
   made.title = label;
   made.setAttribute('aria-label', label);
-  made.append(icon(action === 'source' ? 'diff' : action));
+  made.append(icon(action === 'source' ? 'text' : action));
   return made;
 }
 
