@@ -126,8 +126,8 @@ export function durationText(milliseconds: number): string {
 function wordsOf(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): CallWords {
   const { decision } = call;
   if (decision?.kind === 'answers') return answeredWords(decision);
-  if (call.withdrawn && neverBegan(call)) return { ...wordsAbout(call, session, 'cancelled'), verb: t('Withdrawn') };
-  if (decision?.kind === 'skipped') return { verb: t('Skipped'), thing: callTitle(call, session.cwd) };
+  if (call.withdrawn && neverBegan(call)) return { ...wordsAbout(call, session, 'cancelled'), verb: t('Skipped') };
+  if (decision?.kind === 'skipped') return { verb: t('Skipped'), thing: questionOf(call) ?? callTitle(call, session.cwd) };
   if (isPlan(call)) return planWords(call);
   const stage = stageOf(call);
   const words = wordsAbout(call, session, stage);
@@ -158,6 +158,15 @@ function wordsAbout(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>,
     case 'other':
       return otherWords(call, session.cwd, stage);
   }
+}
+
+/** What a call asked the user: the first question that its input lists, or no more than that it was one where it has only a tool's name. */
+function questionOf({ input, name, title }: ToolCall): string | undefined {
+  const questions = typeof input === 'object' && input !== null ? Object.values(input).find(Array.isArray) : undefined;
+  const [first]: readonly unknown[] = questions ?? [];
+  if (typeof first === 'object' && first !== null && 'question' in first && typeof first.question === 'string')
+    return shortened(first.question.trim(), LONGEST_QUESTION);
+  return name !== '' && (title === '' || title === name) ? t('Question') : undefined;
 }
 
 /** The words for a plan, with the number of finished steps where the input lists them. */

@@ -206,7 +206,7 @@ export interface ToolCall {
   readonly appliedOnDisk?: true;
   /** The decision to allow or reject it. Absent without an ask. */
   readonly decision?: Decision;
-  /** The agent took back its request for approval before anybody answered. */
+  /** Nobody answered its request for approval: the agent took it back, or its turn was stopped or ended. */
   readonly withdrawn?: true;
   /** When it began to run and when it ended, in milliseconds since the epoch. Absent in conversations that were only read. */
   readonly startedAt?: number;

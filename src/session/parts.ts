@@ -1,5 +1,5 @@
 import type { CallChange, SessionEvent } from './events.ts';
-import type { CallId, Decision, Diff, Output, Part, PartId, Question, ToolCall, Turn } from './model.ts';
+import type { Ask, CallId, Decision, Diff, Output, Part, PartId, Question, ToolCall, Turn } from './model.ts';
 
 /** Changes of one turn's parts. Each gives the same turn back when nothing changes. */
 
@@ -102,10 +102,18 @@ export function amendCall(turn: Turn, id: CallId, diffs: readonly Diff[]): Turn 
   });
 }
 
-/** What an agent withdraws because the user stops the turn was stopped. */
 export function withdrawCall(turn: Turn, id: CallId): Turn {
-  if (turn.stopping) return turn;
   return inCall(turn, id, (call) => (call.withdrawn || call.decision ? call : { ...call, withdrawn: true }));
+}
+
+/** Nobody will answer the open asks of the turn any more: their calls keep that, as they did not get to run. */
+export function leaveUnanswered(turn: Turn, asks: readonly Ask[]): Turn {
+  return asks.reduce((now, ask) => {
+    const { callId, turnId, decision, kind, ours } = ask;
+    if (callId === undefined || turnId !== turn.id || decision || ours) return now;
+    if (kind === 'approval') return withdrawCall(now, callId);
+    return inCall(now, callId, (call) => (call.decision ? call : { ...call, decision: { kind: 'skipped' } }));
+  }, turn);
 }
 
 export function carryOut(turn: Turn, id: CallId): Turn {

@@ -31,6 +31,7 @@ import {
   goesOn,
   growInput,
   growText,
+  leaveUnanswered,
   removeParts,
   setText,
   settleCalls,
@@ -89,7 +90,7 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'turn.activity':
     case 'turn.stopping':
     case 'turn.adapterState':
-      return inRunningTurn(session, event.turnId, (turn) => withProgress(turn, event));
+      return inRunningTurn(session, event.turnId, (turn) => withProgress(turn, event, session.asks));
     case 'part.added':
       return inOpenPlace(session, event.turnId, event.part.parent, (turn) => addPart(turn, event.part, event.at));
     case 'parts.removed':
@@ -233,10 +234,10 @@ function inTurn(session: Session, id: TurnId, change: (turn: Turn) => Turn): Ses
 
 type Progress = Extract<SessionEvent, { type: 'turn.activity' | 'turn.stopping' | 'turn.adapterState' }>;
 
-function withProgress(turn: Turn, event: Progress): Turn {
+function withProgress(turn: Turn, event: Progress, asks: readonly Ask[]): Turn {
   if (event.type === 'turn.activity') return withActivity(turn, event.text);
   if (event.type === 'turn.adapterState') return { ...turn, adapterState: event.value };
-  return turn.stopping ? turn : { ...turn, stopping: true };
+  return turn.stopping ? turn : { ...leaveUnanswered(turn, asks), stopping: true };
 }
 
 function withRetry(turn: Turn, { failed }: Extract<SessionEvent, { type: 'turn.retries' }>): Turn {
@@ -283,7 +284,7 @@ function ended(turn: Turn, how: Omit<TurnEnded, 'type' | 'turnId'>, plan?: Plan)
 }
 
 function endTurn(session: Session, event: TurnEnded): Session {
-  const next = inRunningTurn(session, event.turnId, (turn) => ended(turn, event, session.plan));
+  const next = inRunningTurn(session, event.turnId, (turn) => ended(leaveUnanswered(turn, session.asks), event, session.plan));
   if (next === session) return session;
   const said = event.clears ? startedOver(next) : withoutPlan(next);
   const left = { ...said, queue: [...said.queue, ...notTakenUp(session, event.turnId)], notices: withoutTurn(said.notices, event.turnId) };
@@ -423,7 +424,7 @@ function closeAsk(session: Session, { askId, how }: Extract<SessionEvent, { type
   if (ask?.kind === 'question' && !ask.ours && how !== 'withdrawn' && decision)
     return inTurn(closed, turnId, (turn) => answerQuestion(turn, ask, decision));
   if (callId === undefined) return closed;
-  if (how === 'withdrawn') return inTurn(closed, turnId, (turn) => withdrawCall(turn, callId));
+  if (how === 'withdrawn' || (how === 'cancelled' && !decision)) return inTurn(closed, turnId, (turn) => withdrawCall(turn, callId));
   if (!decision) return closed;
   const proposed = ask?.kind === 'approval' && ask.detail.type === 'edit' ? ask.detail.diffs : [];
   return inTurn(closed, turnId, (turn) => decideCall(turn, callId, decision, proposed));

@@ -144,12 +144,20 @@ test('Chinese names the place before the verb, and has no space between Chinese 
   assert.equal(groupWords(['read', 'search'], [sought]), '读取 1 个文件 · 在 src 中搜索 foo');
 });
 
-test('a request that was withdrawn is not said to run', () => {
+test('a request that nobody answered is not said to run', () => {
   const one = (status: ToolCall['status']) => call({ kind: 'execute', input: { command: 'ls' }, withdrawn: true, status });
-  assert.equal(said(one('pending')), 'Withdrawn ls');
-  assert.equal(said(one('cancelled')), 'Withdrawn ls');
+  assert.equal(said(one('pending')), 'Skipped ls');
+  assert.equal(said(one('cancelled')), 'Skipped ls');
   assert.equal(hasRun(one('cancelled'), session()), false);
   assert.equal(said(one('running')), 'Running ls');
+});
+
+test('a question that was skipped says what was asked, not the name of its tool', () => {
+  const skipped = (change: Partial<ToolCall>) =>
+    said(call({ name: 'AskUserQuestion', title: 'AskUserQuestion', decision: { kind: 'skipped' }, ...change }));
+  assert.equal(skipped({ input: { questions: [{ question: 'Which database?' }, { question: 'And why?' }] } }), 'Skipped Which database?');
+  assert.equal(skipped({}), 'Skipped Question');
+  assert.equal(skipped({ input: { questions: [7] }, title: 'Which one?' }), 'Skipped Which one?');
 });
 
 test('folded rows count what they hold', () => {

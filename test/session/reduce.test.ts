@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hasRun } from '../../src/session/callWords.ts';
+import { callWords, hasRun } from '../../src/session/callWords.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Approval, Content, Notice, Question, QueuedPrompt, Session, ToolCall } from '../../src/session/model.ts';
 import { MOST_TERMINALS, NOTICES_KEPT, newSession, reduce, TERMINAL_TAIL } from '../../src/session/reduce.ts';
@@ -448,6 +448,28 @@ test('a call keeps who decided about it, once the agent has taken the answer; a 
   assert.deepEqual(callsOf(close('answered').turns[0] ?? assert.fail())[0]?.decision, decision);
   const { decision: none, withdrawn } = callsOf(close('withdrawn').turns[0] ?? assert.fail())[0] ?? {};
   assert.deepEqual([none, withdrawn], [undefined, true]);
+});
+
+test('what asked and got no answer before its turn was stopped or ended did not run; what goes on all the same did', () => {
+  const question: Question = { kind: 'question', id: 'q', turnId: 't', title: 'Storage', fields: [], callId: 'asks' };
+  const asked = run(
+    fresh(),
+    began('t'),
+    called('t', aCall('runs', 'pending')),
+    called('t', aCall('asks')),
+    { type: 'ask.opened', ask: { ...approval('a', 't'), callId: 'runs' } },
+    { type: 'ask.opened', ask: question },
+  );
+  const rows = (session: Session) => callsOf(session.turns[0] ?? assert.fail()).map((call) => callWords(call, session).verb);
+  const stopped = run(asked, { type: 'turn.stopping', turnId: 't' });
+  assert.deepEqual(rows(stopped), ['Skipped', 'Skipped']);
+  const closed = run(stopped, { type: 'ask.closed', askId: 'a', how: 'answered' }, { type: 'ask.closed', askId: 'q', how: 'answered' });
+  assert.deepEqual(rows(run(closed, ended('t'))), ['Skipped', 'Skipped']);
+  assert.deepEqual(rows(run(asked, ended('t'))), ['Skipped', 'Skipped']);
+  assert.deepEqual(rows(run(asked, { type: 'link.closed', reason: 'gone', at: 3 })), ['Skipped', 'Skipped']);
+  const runs = { type: 'call.changed', turnId: 't', callId: 'runs', change: { status: 'running' }, at: 5 } as const;
+  assert.deepEqual(rows(run(stopped, runs)), ['Running', 'Skipped']);
+  assert.deepEqual(rows(run(stopped, runs, ended('t'))), ['Stopped', 'Skipped']);
 });
 
 test('what the user answered stays in the turn, at the call that asked or in a row of its own; what Parley asked itself does not', () => {
