@@ -169,16 +169,15 @@ function questionOf({ input, name, title }: ToolCall): string | undefined {
   return name !== '' && (title === '' || title === name) ? t('Question') : undefined;
 }
 
-/** The words for a plan, with the number of finished steps where the input lists them. */
+/** The words for a plan, with the step that it is at where the input lists them, as the line over the composer counts. */
 function planWords({ status, input }: ToolCall): CallWords {
   if (status === 'failed') return { verb: t('Could not edit'), thing: t('Plan') };
   const steps = typeof input === 'object' && input !== null ? Object.values(input).find(Array.isArray) : undefined;
   if (steps === undefined || steps.length === 0) return { verb: t('Updated the plan') };
-  const done = steps.filter(
-    (step: unknown) =>
-      typeof step === 'object' && step !== null && 'status' in step && (step.status === 'done' || step.status === 'completed'),
-  );
-  return { verb: t('Updated the plan'), result: `${done.length}/${steps.length}` };
+  const states = steps.map((step: unknown) => (typeof step === 'object' && step !== null && 'status' in step ? step.status : undefined));
+  const at = states.findIndex((state) => state === 'in_progress' || state === 'in-progress');
+  const step = at < 0 ? states.filter((state) => state === 'done' || state === 'completed').length : at + 1;
+  return { verb: t('Updated the plan'), result: `${step}/${steps.length}` };
 }
 
 const READ: Readonly<Record<Stage, () => string>> = {

@@ -43,7 +43,10 @@ test('a listed folder has words of its own and folds with what was read; a plan 
   assert.equal(said(list({ path: '/w/src' }, { status: 'failed' })), 'Could not read src/');
   assert.equal(callGroup(list({}), session()), 'read');
   const todos = [{ title: 'a', status: 'done' }, { title: 'b', status: 'pending' }, 7];
-  assert.equal(callWords(call({ kind: 'think', name: 'SetTodoList', input: { todos } }), session()).result, '1/3');
+  const plan = (steps: readonly unknown[]) =>
+    callWords(call({ kind: 'think', name: 'SetTodoList', input: { todos: steps } }), session()).result;
+  assert.equal(plan(todos), '1/3');
+  assert.equal(plan([{ status: 'done' }, { status: 'in_progress' }, {}]), '2/3', 'it is at the second');
 });
 
 test('a command says how it ended, and the rows below a failure do not hide it', () => {
