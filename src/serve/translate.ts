@@ -44,6 +44,7 @@ import type {
   Turn,
   TurnId,
 } from '../session/model.ts';
+import { leaveUnanswered } from '../session/parts.ts';
 import { askTitle, findTerminal, relativePath, runningTurn, titleOf } from '../session/select.ts';
 import { approvalHeading } from '../session/shownApproval.ts';
 import { type ContentPlace, contentUri, fileUri, terminalUri } from './addresses.ts';
@@ -94,7 +95,8 @@ export function waitingIntents(
  */
 export function pastWords({ chat, session, status, callId }: PastCalls): readonly ChatAction[] {
   const builder = new ActionBuilder(chat, session);
-  const turn = session.turns.find((one) => one.id === chat.activeTurn?.id);
+  const open = session.turns.find((one) => one.id === chat.activeTurn?.id);
+  const turn = open && status === 'cancelled' ? leaveUnanswered(open, session.asks) : open;
   for (const part of turn?.parts ?? [])
     if (turn && part.kind === 'call' && (callId === undefined || part.call.id === callId)) builder.past(turn.id, { ...part.call, status });
   return builder.actions;
