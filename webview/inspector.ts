@@ -61,6 +61,7 @@ function find(text: string): void {
 function draw(): void {
   const left = found;
   const all = [...rows.values()].filter(({ number }) => left?.has(number) ?? true);
+  const isNone = left !== undefined && all.length === 0;
   const shown = all.slice(-most);
   const more = Math.min(AT_ONCE, all.length - shown.length);
   const stop = shown.some(({ number }) => number === current) ? current : shown[0]?.number;
@@ -79,12 +80,17 @@ function draw(): void {
             }}>${t('Show {0} more {0|line|lines}', more)}</button>`
           : nothing
       }
-      <table role="table">
+      <p role="status">${isNone ? t('Nothing found') : nothing}</p>
+      ${
+        isNone
+          ? nothing
+          : html`<table role="table">
         <thead role="rowgroup"><tr role="row">
           ${[t('Time'), t('Direction'), t('Kind'), t('Size'), t('Events')].map((name, at) => html`<th role="columnheader" class=${CELLS[at] ?? nothing}>${name}</th>`)}
         </tr></thead>
         <tbody role="rowgroup" @keydown=${move}>${shown.map((row) => rowView(row, row.number === stop))}</tbody>
-      </table>`,
+      </table>`
+      }`,
     root,
   );
 }

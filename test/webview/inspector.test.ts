@@ -71,3 +71,13 @@ test('the host finds the words; an answer to an earlier question counts no more'
   type('');
   assert.equal(count(), '501');
 });
+
+test('a filter without a hit says so where the table was, and it is announced', () => {
+  const status = document.querySelector('[role="status"]');
+  assert.equal(status?.textContent, '');
+  type('nowhere');
+  post({ type: 'found', query: 'nowhere', numbers: [] });
+  assert.deepEqual([count(), status?.textContent, document.querySelector('table')], ['0', 'Nothing found', null]);
+  type('');
+  assert.deepEqual([status?.textContent, kinds().length > 0], ['', true]);
+});
