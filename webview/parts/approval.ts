@@ -10,7 +10,7 @@ import { textView } from '../markdownView.ts';
 import { byFolders, commandTitle, inWords, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { askerView, countdownView, type Paging, pagingView, scrollBox } from './askCard.ts';
-import { counts, diffLines } from './diff.ts';
+import { counts, diffLines, unplacedNote } from './diff.ts';
 import { moreText, notShown, plainText, showMoreButton, shownCount } from './fold.ts';
 
 /** Field name of unsent feedback on an approval. */
@@ -138,7 +138,7 @@ function fileView(view: View, ask: Approval, file: FileDiffs, key: string, alone
             ${file.diffs.at(-1)?.after === null && !file.diffs.at(-1)?.summary ? html`<span class="tag">${t('deleted')}</span>` : nothing}
             ${counts(file.diffs)}</div>`
     }
-    ${diffLines(view, key, file.diffs)}
+    ${unplacedNote(file.diffs)}${diffLines(view, key, file.diffs)}
   </div>`;
 }
 

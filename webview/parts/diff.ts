@@ -31,8 +31,9 @@ export function diffCard(view: View, key: string, { path: file, diffs }: FileDif
   </div>`;
 }
 
-/** Says that a change is an excerpt without a certain place in the file. */
-function unplacedNote(): TemplateResult {
+/** Says of a change that is only proposed that it is an excerpt without a certain place in the file. */
+export function unplacedNote(diffs: readonly Diff[]): TemplateResult | typeof nothing {
+  if (!isUnplaced(diffs)) return nothing;
   return html`<p class="faint">${t('This change cannot be previewed exactly: the text it replaces is not in the file, or is there more than once.')}</p>`;
 }
 
@@ -56,9 +57,9 @@ const LINES_SHOWN = 40;
 /** Longest line compared by words, in UTF-16 units; longer ones are compared as a whole. */
 const LONGEST_COMPARED = 2_000;
 
-/** The changed lines of one file with their surroundings; marks the changed words in them. Says so where their place in the file is not certain. */
+/** The changed lines of one file with their surroundings; marks the changed words in them. */
 export function diffLines(view: View, key: string, diffs: readonly Diff[], most = LINES_SHOWN): TemplateResult {
-  return html`${isUnplaced(diffs) ? unplacedNote() : nothing}${diffs
+  return html`${diffs
     .slice(0, shownCount(view, key))
     .map((diff, at) =>
       diff.summary
