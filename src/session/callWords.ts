@@ -24,7 +24,7 @@ export interface CallWords {
 }
 
 /** The groups that rows of one kind fold into: "Read 3 files · searched 2". */
-export type CallGroup = 'read' | 'search' | 'run';
+export type CallGroup = 'read' | 'list' | 'search' | 'run';
 
 type Stage = 'running' | 'done' | 'failed' | 'rejected' | 'cancelled';
 
@@ -70,19 +70,20 @@ function gapBetween(left: string | undefined, right: string): string {
 export function callGroup(call: ToolCall, session: Pick<Session, 'terminals'>): CallGroup | undefined {
   if (call.status !== 'done' || call.error || isPlan(call) || opens(call)) return undefined;
   if (call.decision?.kind === 'answers' || isRejection(call.decision)) return undefined;
-  if (call.kind === 'read') return 'read';
+  if (call.kind === 'read') return lists(call) ? 'list' : 'read';
   if (call.kind === 'search' || subjectOf(ourTool(call)) !== undefined) return 'search';
   if (call.kind !== 'execute') return undefined;
   const exit = terminalOf(call, session)?.exit;
   return exit === undefined || exit.code === 0 ? 'run' : undefined;
 }
 
-/** "Read 3 files · searched for foo in src · ran 2 commands", with the first word beginning the line. `sought`: the known searches. */
-export function groupWords(groups: readonly CallGroup[], sought: readonly Sought[] = []): string {
+/** "Read 3 files · listed src/ · searched for foo in src", with the first word beginning the line. `sought`, `listed`: the known searches and folders. */
+export function groupWords(groups: readonly CallGroup[], sought: readonly Sought[] = [], listed: readonly string[] = []): string {
   const count = (group: CallGroup) => groups.filter((one) => one === group).length;
   const [read, searched, ran] = [count('read'), count('search'), count('run')];
   const texts = [
     read === 0 ? '' : t('read {0} {0|file|files}', read),
+    listed.length === 0 ? '' : joinWords(t('Listed').toLowerCase(), listedWords(listed)),
     searched === 0 ? '' : sought.length === searched && searched < 3 ? soughtWords(sought) : t('searched {0} {0|time|times}', searched),
     ran === 0 ? '' : t('ran {0} {0|command|commands}', ran),
   ].filter(Boolean);
@@ -112,6 +113,17 @@ export function soughtIn(call: ToolCall, session: Pick<Session, 'cwd' | 'termina
 function soughtWords(sought: readonly Sought[]): string {
   if (!sought.some(({ place }) => place !== undefined)) return t('searched for {0}', sought.map(({ text }) => text).join(', '));
   return sought.map(({ text, place = '' }) => [place, t('searched for {0}', text)].filter(Boolean).reduce(joinWords)).join(', ');
+}
+
+/** The folder that a call has listed; undefined for all other calls. */
+export function listedIn(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): string | undefined {
+  return callGroup(call, session) === 'list' ? callWords(call, session).thing : undefined;
+}
+
+function listedWords(listed: readonly string[]): string {
+  const [first = '', second, ...others] = new Set(listed);
+  const more = others.length === 0 ? [] : [t('{0} more', others.length)];
+  return [first, ...(second === undefined ? [] : [second]), ...more].map((name) => shortened(name, MOST_SOUGHT)).join(', ');
 }
 
 /** Milliseconds in words: "4.2 s", "1:05". */
@@ -302,7 +314,7 @@ function listWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   const place = relativePath(pathOf(call) ?? inputText(call, 'dir_path', 'directory') ?? cwd, cwd);
   const here = place === '.' || place === '' || place === cwd;
   const thing = here ? (cwd.split(/[\\/]/).findLast(Boolean) ?? cwd) : place;
-  return { verb: READ[stage](), thing: here ? thing : `${thing}/` };
+  return { verb: stage === 'done' ? t('Listed') : READ[stage](), thing: thing.endsWith('/') ? thing : `${thing}/` };
 }
 
 function editWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
@@ -345,7 +357,9 @@ const MOST_SEARCHED = 200_000;
 
 function otherWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   const title = callTitle(call, cwd);
-  const named = /^mcp__(?<server>[\w-]+?)__(?<tool>[\w-]+)$/.exec(call.name);
+  const named = [call.name, call.title]
+    .map((name) => /^mcp__(?<server>[\w-]+?)__(?<tool>[\w-]+)$/.exec(name.slice(0, LONGEST_NAMED)))
+    .find(Boolean);
   const { server, tool } = (named ?? /^(?<tool>[\w.-]+) \((?<server>[^()]+) MCP Server\)$/.exec(title))?.groups ?? {};
   const url = call.kind === 'fetch' ? inputText(call, 'url', 'uri') : undefined;
   const ofServer = server === undefined || tool === undefined ? undefined : t('{0} of {1}', tool, server);

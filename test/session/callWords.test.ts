@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { filled, inEnglish, setTranslator } from '../../src/base/l10n.ts';
-import { callGroup, callWords, durationText, groupWords, hasRun, rowPieces, soughtIn } from '../../src/session/callWords.ts';
+import { callGroup, callWords, durationText, groupWords, hasRun, listedIn, rowPieces, soughtIn } from '../../src/session/callWords.ts';
 import type { Terminal, ToolCall } from '../../src/session/model.ts';
 
 const call = (change: Partial<ToolCall>): ToolCall => ({
@@ -31,17 +31,22 @@ test('raw tool names become words', () => {
   assert.equal(said(call({ kind: 'think', name: 'SetTodoList' })), 'Updated the plan');
   assert.equal(said(call({ name: 'open_in_ide', input: { path: '/w/b.ts' } })), 'Opened b.ts');
   assert.equal(said(call({ name: 'mcp__github__create_issue' })), 'Used create_issue of github');
+  assert.equal(said(call({ name: 'other', title: 'mcp__server__do_the_thing' })), 'Used do_the_thing of server');
   assert.equal(said(call({ kind: 'read', status: 'running', input: { file_path: '/w/b.ts' } })), 'Reading b.ts');
 });
 
-test('a listed folder has words of its own and folds with what was read; a plan says how far it is', () => {
+test('a listed folder has words of its own and is no file among those that were read; a plan says how far it is', () => {
   const list = (input: unknown, change: Partial<ToolCall> = {}) =>
     call({ kind: 'read', name: 'ListDirectory', title: 'ListDirectory: .', input, ...change });
-  assert.equal(said(list({})), 'Read w');
-  assert.equal(said(list({ path: '/w/src' })), 'Read src/');
+  assert.equal(said(list({})), 'Listed w/');
+  assert.equal(said(list({ path: '/w/src' })), 'Listed src/');
   assert.equal(said(list({ path: 'src' }, { status: 'running' })), 'Reading src/');
   assert.equal(said(list({ path: '/w/src' }, { status: 'failed' })), 'Could not read src/');
-  assert.equal(callGroup(list({}), session()), 'read');
+  assert.equal(callGroup(list({}), session()), 'list');
+  assert.equal(listedIn(list({ path: 'src' }), session()), 'src/');
+  assert.equal(listedIn(call({ kind: 'read', input: { path: 'a.ts' } }), session()), undefined);
+  assert.equal(groupWords(['read', 'list', 'read'], [], ['w/']), 'Read 2 files · listed w/');
+  assert.equal(groupWords(['list', 'list', 'list', 'list', 'list'], [], ['a/', 'a/', 'b/', 'c/', 'd/']), 'Listed a/, b/, 2 more');
   const todos = [{ title: 'a', status: 'done' }, { title: 'b', status: 'pending' }, 7];
   const plan = (steps: readonly unknown[]) =>
     callWords(call({ kind: 'think', name: 'SetTodoList', input: { todos: steps } }), session()).result;

@@ -7,6 +7,7 @@ import {
   groupWords,
   isExitLine,
   isRejection,
+  listedIn,
   ranFor,
   rowPieces,
   soughtIn,
@@ -87,10 +88,11 @@ export function callsView(view: View, key: string, calls: readonly ToolCall[], r
   const open = isUnfolded(view.memory, key, false);
   const groups = calls.flatMap((call) => callGroup(call, view.session) ?? []);
   const sought = calls.flatMap((call) => soughtIn(call, view.session) ?? []);
+  const listed = calls.flatMap((call) => listedIn(call, view.session) ?? []);
   const unasked = allowedUnasked(view, calls).map(({ by, count }) => ` · ${by}${count === calls.length ? '' : `: ${count}`}`);
   return html`<div class="call-group">
     <button class="row call-toggle" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold(key, !open)}>
-      <span class="words">${byFolders(groupWords(groups, sought))}${unasked.join('')}</span>${iconOf(open ? 'down' : 'chevron')}
+      <span class="words">${byFolders(groupWords(groups, sought, listed))}${unasked.join('')}</span>${iconOf(open ? 'down' : 'chevron')}
     </button>
     ${open ? html`<div class="inside">${rows()}</div>` : nothing}
   </div>`;
