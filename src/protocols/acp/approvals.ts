@@ -383,7 +383,9 @@ export function refusedFor(
   { line, command, args }: { readonly line: string; readonly command: string; readonly args: readonly string[] },
   decided: Decided,
 ): RejectedSubject | undefined {
-  return refusedIn(line, decided) ?? refusedIn([command, ...args].join(' '), decided);
+  const found = refusedIn(line, decided);
+  // Without its quotes a line that was allowed would not be known again.
+  return found || find(decided.allowedCommands, line.trim()) ? found : refusedIn([command, ...args].join(' '), decided);
 }
 /** The user has seen and allowed this text for the file. */
 export function wasAllowed(decided: Decided | undefined, path: string, content: string): boolean {
@@ -435,5 +437,11 @@ export function lineOf(command: string, args: readonly string[]): string {
   const wrapped = wrappedCommand(args);
   if (wrapped !== undefined && wrapped.trim() !== '')
     return WINDOWS_SHELL.test(command) ? wrapped : [command, args.at(-2), wrapped].join(' ');
-  return [command, ...args].join(' ');
+  // The shells of Windows quote in ways of their own.
+  const isOfWindows = /^[a-z]:\\|\.exe$|^(?:cmd|powershell|pwsh)$/i.test(command);
+  return [command, ...(isOfWindows ? args : args.map(quoted))].join(' ');
+}
+/** As a shell would need it: an argument that is more than one plain word is in quotes, and nothing in it is expanded. */
+function quoted(arg: string): string {
+  return /^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`;
 }

@@ -366,6 +366,41 @@ test('a command of the included agent on Windows is shown as it was asked for, a
   await finish();
 });
 
+test('a command is shown with its arguments quoted, so that it reads as what runs; an answer about one that was refused holds', async (t) => {
+  const made = await scene(t);
+  const exit = { code: 0, signal: null };
+  let count = 0;
+  const create = async () => ({
+    id: `t${count++}`,
+    output: () => ({ text: '', truncated: false, exit }),
+    exited: async () => exit,
+    kill: () => {},
+    release: () => {},
+  });
+  const { driven, finish } = await inTurn(made, { ports: { terminals: { create } } });
+  const shown = async (program: string, args: readonly string[]) => {
+    const { terminalId } = await command(made.agent, { command: program, args });
+    return findTerminal(driven.now(), terminalId)?.command;
+  };
+  assert.equal(await shown('sh', ['-c', 'for i in 1 2; do echo $i; done']), "sh -c 'for i in 1 2; do echo $i; done'");
+  assert.equal(await shown('rm', ['-rf', '~', '', "it's"]), "rm -rf '~' '' 'it'\\''s'");
+  assert.equal(await shown('npm', ['run', 'test:unit', '--dir=src/a_b']), 'npm run test:unit --dir=src/a_b');
+  assert.equal(await shown('/bin/sh', ['-c', 'a "b c"']), 'a "b c"');
+  const asks: string[] = [];
+  driven.onAsk((ask) => {
+    asks.push(ask.id);
+    return { kind: 'option', optionId: asks.length === 1 ? 'n' : 'allow' };
+  });
+  await made.agent.ask('session/request_permission', {
+    sessionId: SESSION,
+    toolCall: { toolCallId: 'p', title: 'Push', kind: 'execute', rawInput: { command: 'git push' } },
+    options: [{ optionId: 'n', name: 'No', kind: 'reject_once' }],
+  });
+  assert.equal(await shown('git', ['push', 'my remote']), "git push 'my remote'");
+  assert.equal(asks.length, 2, 'asked once');
+  await finish();
+});
+
 test('51 and 52: the last bytes are kept from a character on, and all of the output is there after the wait', async (t) => {
   const made = await scene(t);
   const { finish } = await inTurn(made);
