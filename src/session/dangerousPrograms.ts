@@ -746,7 +746,23 @@ of('gdb lldb', {
 });
 of('osascript', { kind: 'code', grave: true });
 of('start-process saps', { kind: 'root', grave: true, when: (call) => some(call, /^runas$/i) ?? false });
-of('sudo doas su pkexec runas gsudo chroot nsenter', { kind: 'root', grave: true });
+of('sudo doas su pkexec runas gsudo chroot nsenter run0 psexec psexec64', { kind: 'root', grave: true });
+// As a member of that group: of docker that is all of the machine.
+of('sg newgrp', { kind: 'root', grave: true });
+// Scripts that run with each commit from now on, and tools that an agent has from then on.
+of('husky', { kind: 'steers', grave: true, why: 'versionControl', when: (call) => sub(call, /^(?:install|add|set|init)\b/) ?? false });
+of('pre-commit lefthook', {
+  kind: 'steers',
+  grave: true,
+  why: 'versionControl',
+  when: (call) => sub(call, /^(?:install|init-templatedir)\b/) ?? false,
+});
+of('claude gemini codex qwen opencode', {
+  kind: 'steers',
+  grave: true,
+  why: 'agent',
+  when: (call) => sub(call, /^mcp add/) ?? false,
+});
 
 /** Calls in an interpreter's text that do more than compute: they delete, write, start programs, use the network or hide their effect. */
 const GRAVE_CODE =

@@ -61,9 +61,14 @@ function inWordsOnly({ title, detail }: Approval, cwd: string): readonly Danger[
   if (detail.type !== 'text') return [];
   const words = detail.text.replaceAll(/^\s*```.*$/gm, '');
   const isUntold = /^[\s{}]*$/.test(words);
-  const isBad = isUntold || [title, words].some((text) => isGrave(commandDangers(text, cwd)));
+  const bare = [title, words].map((text) => text.slice(0, LONGEST_WORDS).replaceAll(BEFORE_COMMAND, ''));
+  const isBad = isUntold || [title, words, ...bare].some((text) => isGrave(commandDangers(text, cwd)));
   return [{ kind: 'unsure', ...(isBad ? { grave: true } : {}) }];
 }
+
+/** What words put before a command: "Run: npm test", "$ npm test". */
+const BEFORE_COMMAND = /^[ \t>$#*-]*(?:(?:run|running|execute|executing|command|shell)\b:?[ \t]*)?[$>#]?[ \t]*/gim;
+const LONGEST_WORDS = 20_000;
 
 /** True for the member of a fetch that is sent, or asks for a change. */
 function sendsMore({ name, value }: Member): boolean {

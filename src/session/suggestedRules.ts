@@ -39,7 +39,9 @@ const LONGEST_SCRIPT = 5000;
 /** Rules to allow what is asked, the narrowest first; none where no rule could, or should. */
 export function suggestedRules(ask: Approval, cwd: string): readonly SuggestedRule[] {
   const { detail } = ask;
-  if ((ask.beside ?? []).length > 0 || ask.toolKind === 'delete' || ask.toolKind === 'move') return [];
+  // Words beside it change nothing; anything else that comes along is decided each time.
+  const isAlone = (ask.beside ?? []).every((one) => one.type === 'text' && !one.unknown);
+  if (!isAlone || ask.toolKind === 'delete' || ask.toolKind === 'move') return [];
   switch (detail.type) {
     case 'command':
       return detail.unsure ? [] : commandRules(detail.command.trim(), ask, cwd);

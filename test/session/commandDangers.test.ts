@@ -522,6 +522,9 @@ npm test --script-shell=/tmp/x
 pnpm --node-options=--require=./x test
 tar --checkpoint=1 --checkpoint-action=exec=sh -cf x y`,
   steers: `crontab x
+npx husky install
+pre-commit install
+claude mcp add x -- node x.js
 git remote set-url origin https://x
 crontab -r
 echo '* * * * * x' | crontab -
@@ -637,6 +640,10 @@ kubectl delete ns x
 aws s3 rb s3://x
 gh api -X DELETE /repos/x`,
   root: `sudo ls
+run0 ls
+psexec -s x
+sg docker ls
+sg docker -c 'ls'
 doas ls
 su -c ls
 docker run --privileged x

@@ -310,6 +310,9 @@ test('what runs by words alone is judged by its title and its text, and looked a
     ['npm test', 'rm -rf ~'],
     ['sudo rm -rf /', 'Cleans up'],
     ['Shell', '```sh\nsudo rm -rf /\n```'],
+    ['Run: sudo rm -rf /', 'x'],
+    ['$ sudo rm -rf /', 'x'],
+    ['Shell', 'Command:\n $ sudo rm -rf /'],
     ['execute', '{}'],
   ] as const)
     assert.deepEqual(said(title, text), [{ kind: 'unsure', grave: true }], title);
