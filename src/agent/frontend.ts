@@ -101,7 +101,8 @@ export interface ApprovalRequest {
 }
 /** `edited` is what the user made of the text of a single proposed file. */
 export type PermissionAnswer =
-  | { readonly allow: true; readonly forSession: boolean; readonly edited?: string }
+  /** `forSession`: the same again, too; 'action': all of its action, where the protocol's answer means that. */
+  | { readonly allow: true; readonly forSession: boolean | 'action'; readonly edited?: string }
   /** `written`: the client has written what the user made of the proposal. */
   | { readonly allow: false; readonly feedback?: string; readonly written?: true };
 

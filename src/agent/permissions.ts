@@ -5,11 +5,11 @@ import { Rejected, WrittenByClient } from './tools/tool.ts';
 export const GUARDED_EDIT = 'edit file that runs by itself';
 
 interface Waiting {
-  readonly action: string;
+  readonly grants: readonly string[];
   readonly withdraw: AbortController;
 }
 
-/** Approvals for the session, by action, and pending requests. One per conversation, shared with its sub-agents. */
+/** Approvals for the session, by action and for commands by their very words, and pending requests. One per conversation, shared with its sub-agents. */
 export class Permissions {
   readonly #granted = new Set<string>();
   readonly #waiting = new Set<Waiting>();
@@ -26,8 +26,8 @@ export class Permissions {
   /** Returns when it is allowed, with the text the user put in the place of the proposed one; throws Rejected, WrittenByClient, or what the signal was aborted with. */
   async ask(frontend: Frontend, request: ApprovalRequest, signal: AbortSignal): Promise<string | undefined> {
     signal.throwIfAborted();
-    if (this.allowsAll || this.#granted.has(request.action)) return undefined;
-    const waiting: Waiting = { action: request.action, withdraw: new AbortController() };
+    if (this.allowsAll || this.#granted.has(request.action) || this.#granted.has(grantOf(request))) return undefined;
+    const waiting: Waiting = { grants: [request.action, grantOf(request)], withdraw: new AbortController() };
     this.#waiting.add(waiting);
     let answer: PermissionAnswer;
     try {
@@ -40,14 +40,21 @@ export class Permissions {
       this.#waiting.delete(waiting);
     }
     if (!answer.allow) throw answer.written ? new WrittenByClient() : new Rejected(answer.feedback);
-    if (answer.forSession && request.action !== GUARDED_EDIT) this.#allowForSession(request.action);
+    if (answer.forSession && request.action !== GUARDED_EDIT)
+      this.#allowForSession(answer.forSession === 'action' ? request.action : grantOf(request));
     return answer.edited;
   }
 
-  #allowForSession(action: string): void {
-    this.#granted.add(action);
+  #allowForSession(grant: string): void {
+    this.#granted.add(grant);
     for (const other of this.#waiting) {
-      if (other.action === action) other.withdraw.abort(new Settled({ allow: true, forSession: false }));
+      if (other.grants.includes(grant)) other.withdraw.abort(new Settled({ allow: true, forSession: false }));
     }
   }
+}
+
+/** What an answer for the session allows: of commands the same one again, as one says nothing of another. */
+function grantOf({ action, shown }: ApprovalRequest): string {
+  const command = shown.find((one) => one.type === 'command');
+  return command?.type === 'command' ? `${action}: ${command.command}` : action;
 }

@@ -107,13 +107,13 @@ test('a call that needs no approval is told as running before it has ended', asy
 });
 
 test('a command that was allowed for the session is told as running while it runs', async (t) => {
-  const waitFor = (name: string) => `until [ -e ${name} ]; do sleep 0.02; done`;
-  const calls = ['first', 'second'].map((name) => ({ calls: [['Shell', { command: waitFor(name) }]] }) as const);
+  const command = 'n=$(cat runs 2>/dev/null || echo 0); echo $((n + 1)) > runs; until [ -e go$n ]; do sleep 0.02; done';
+  const calls = [1, 2].map(() => ({ calls: [['Shell', { command }]] }) as const);
   const { cwd, ask } = await served(t, [...calls, 'Done.']);
   const asked = await (await ask('message/stream', text('go'))).text();
   const found = (name: string) => new RegExp(`"${name}":"([^"]+)"`).exec(asked)?.[1];
   const data = { tool_call_id: found('tool_call_id'), selected_option_id: 'proceed_always' };
-  writeFileSync(path.join(cwd, 'first'), '');
+  writeFileSync(path.join(cwd, 'go0'), '');
   const answer = message({ parts: [{ kind: 'data', data }], taskId: found('taskId'), contextId: found('contextId') });
   const reader = (await ask('message/stream', answer)).body?.getReader();
   let told = '';
@@ -127,7 +127,7 @@ test('a command that was allowed for the session is told as running while it run
   await readUntil(() => count('SUCCEEDED') === 1);
   await readUntil(() => count('EXECUTING') === 2);
   assert.deepEqual([count('EXECUTING'), count('SUCCEEDED')], [2, 1]);
-  writeFileSync(path.join(cwd, 'second'), '');
+  writeFileSync(path.join(cwd, 'go1'), '');
   await readUntil(() => false);
   assert.deepEqual([count('EXECUTING'), count('SUCCEEDED')], [2, 2]);
 });

@@ -90,7 +90,11 @@ export class AcpFrontend implements Frontend {
     };
     const options = [
       { optionId: 'once', name: 'Allow', kind: 'allow_once' },
-      { optionId: 'session', name: `Allow "${request.action}" for this session`, kind: 'allow_always' },
+      {
+        optionId: 'session',
+        name: command?.type === 'command' ? 'Allow this command for this session' : `Allow "${request.action}" for this session`,
+        kind: 'allow_always',
+      },
       { optionId: 'reject', name: 'Reject', kind: 'reject_once' },
     ];
     try {

@@ -403,7 +403,7 @@ class WireFrontend implements Frontend {
       return { allow: false };
     }
     const { response, feedback } = parsed.data;
-    if (response !== 'reject') return { allow: true, forSession: response === 'approve_for_session' };
+    if (response !== 'reject') return { allow: true, forSession: response === 'approve_for_session' && 'action' };
     const words = feedback?.trim() ?? '';
     return words === '' || !this.#dialect.has('feedback') ? { allow: false } : { allow: false, feedback: words };
   }
