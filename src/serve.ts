@@ -21,7 +21,7 @@ import type { Launch } from './protocols/adapter.ts';
 import { protocols } from './protocols/registry.ts';
 import { type AgentHost, agentHost } from './serve/host.ts';
 import { isLoopback, type ListenAddress, listen } from './serve/listen.ts';
-import { ClientNames, SessionMarks } from './serve/marks.ts';
+import { ClientNames, KeptOffers, SessionMarks } from './serve/marks.ts';
 import { WindowTools } from './serve/windowTools.ts';
 
 /** `parley serve`: the sessions of this process for VS Code's own chat and other clients of the Agent Host Protocol (docs/servers.md). */
@@ -210,6 +210,7 @@ async function main(): Promise<number> {
     windowTools,
     marks: new SessionMarks(path.join(data, 'sessions'), log),
     clientNames: new ClientNames(path.join(data, 'sessions'), log),
+    offers: new KeptOffers(path.join(data, 'sessions'), log),
     changeSets,
     effects: diskEffects,
     profiles,

@@ -6,6 +6,7 @@ import type { Sessions } from '../live/sessions.ts';
 import { needsInput, reduceChat, reduceSession } from '../protocols/ahp/reduce.ts';
 import {
   type AgentInfo,
+  type AgentOffers,
   type ChatAction,
   type ChatState,
   type ChatSummary,
@@ -92,6 +93,12 @@ export interface KnownMarks {
   keepOnly(ids: ReadonlySet<SessionId>): void;
 }
 
+/** Known by an agent's id, also from earlier runs of the host: clients learn choices with the state of a session only. */
+export interface KnownOffers {
+  get(profileId: string): AgentOffers | undefined;
+  set(profileId: string, offers: AgentOffers): void;
+}
+
 export interface HostedDeps {
   readonly sessions: Sessions;
   readonly journal: Journal;
@@ -100,6 +107,7 @@ export interface HostedDeps {
   readonly channels: Channels;
   readonly windowTools: WindowTools;
   readonly marks: KnownMarks;
+  readonly offers: KnownOffers;
   readonly log: Log;
   readonly now: () => number;
 }
@@ -123,7 +131,6 @@ export class HostedSessions {
   /** The sessions by their addresses, and their forks by those of their chats. */
   readonly #byUri = new Map<string, Hosted>();
   /** Offers of agents from their last run, by profile; unknown before an agent runs. */
-  readonly #offers = new Map<string, { readonly models: AgentInfo['models']; readonly config: SessionConfig; readonly forks: boolean }>();
   readonly #dirty = new Set<SessionId>();
   readonly #terminals: TerminalChannels;
   #renamed: Promise<void> = Promise.resolve();
@@ -169,7 +176,7 @@ export class HostedSessions {
   agents(): readonly AgentInfo[] {
     return this.#deps.profiles().map((profile) => {
       const provider = providerOf(profile.id);
-      const { models: known = [], forks = false } = this.#offers.get(profile.id) ?? {};
+      const { models: known = [], forks = false } = this.#deps.offers.get(profile.id) ?? {};
       const models = known.length > 0 ? known : [{ id: 'default', provider, name: 'Default' }];
       return {
         provider,
@@ -493,7 +500,7 @@ export class HostedSessions {
     }
     const config = configOf(session);
     // No action changes the schema: current subscribers learn only the values.
-    if (JSON.stringify(config.schema) !== JSON.stringify(hosted.state.config?.schema))
+    if (session.link.state === 'ready' && JSON.stringify(config.schema) !== JSON.stringify(hosted.state.config?.schema))
       hosted.state = { ...hosted.state, config: { ...config, values: hosted.state.config?.values ?? {} } };
     for (const action of sessionActions(hosted, session)) this.#updateSession(hosted, action);
     if (actions.length > 0 || hosted.chat.title !== hosted.state.title) this.#summaryChanged(hosted);
@@ -619,20 +626,24 @@ export class HostedSessions {
     const option = session.options?.find((one) => one.about === 'model');
     const provider = providerOf(profile.id);
     const models = option?.kind === 'choice' ? option.choices.map(({ value, name }) => ({ id: value, provider, name })) : [];
-    const { models: before = [], forks: forked = false, config: { values: begun } = { values: {} } } = this.#offers.get(profile.id) ?? {};
+    const {
+      models: before = [],
+      forks: forked = false,
+      config: { values: begun } = { values: {} },
+    } = this.#deps.offers.get(profile.id) ?? {};
     const { fork, edit } = session.link.offers;
     const forks = fork === true || edit === true;
     const config = configOf(session);
-    // A new session begins as the first one did, not as another one was changed.
-    const values = { ...config.values, ...offered(begun, config) };
-    this.#offers.set(profile.id, { models, config: { ...config, values }, forks });
+    // A new session begins as the first one did, not as another one was changed: one that goes on may have been.
+    const values = session.turns.length > 1 ? offered(begun, config) : { ...config.values, ...offered(begun, config) };
+    this.#deps.offers.set(profile.id, { models, config: { ...config, values }, forks });
     if (JSON.stringify(models) !== JSON.stringify(before) || forks !== forked)
       this.#deps.channels.publishRoot({ type: 'root/agentsChanged', agents: this.agents() });
   }
 
   /** Returns the known configuration choices for a session of this agent. */
   config({ id }: Profile): SessionConfig {
-    return this.#offers.get(id)?.config ?? { schema: { type: 'object', properties: {} }, values: {} };
+    return this.#deps.offers.get(id)?.config ?? { schema: { type: 'object', properties: {} }, values: {} };
   }
 
   byId(id: SessionId): Hosted | undefined {
@@ -778,7 +789,8 @@ function sessionActions({ state }: ServedSession, session: Session): readonly Se
   const activity = session.turns.at(-1)?.activity;
   if (activity !== state.activity) actions.push({ type: 'session/activityChanged', ...(activity === undefined ? {} : { activity }) });
   const config = configOf(session);
-  if (JSON.stringify(config.values) !== JSON.stringify(state.config?.values))
+  // Before that, some of it may be told and some not.
+  if (session.link.state === 'ready' && JSON.stringify(config.values) !== JSON.stringify(state.config?.values))
     actions.push({ type: 'session/configChanged', config: config.values, replace: true });
   return actions;
 }

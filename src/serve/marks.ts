@@ -3,9 +3,11 @@ import path from 'node:path';
 import * as z from 'zod/mini';
 import { isMissing, type Log } from '../base/log.ts';
 import { makeOwnFolder, writeSecret } from '../live/hostProcess.ts';
+import { keptOffers } from '../protocols/ahp/schema.ts';
+import type { AgentOffers } from '../protocols/ahp/state.ts';
 import type { SessionId } from '../session/model.ts';
 import type { KnownNames } from './channels.ts';
-import type { KnownMarks, SessionMark } from './hosted.ts';
+import type { KnownMarks, KnownOffers, SessionMark } from './hosted.ts';
 
 /** Most clients whose names are remembered for when they come back. */
 const MOST_NAMES = 200;
@@ -87,6 +89,31 @@ export class ClientNames implements KnownNames {
   get #known(): Map<string, string> {
     this.#names ??= this.#file.read();
     return this.#names;
+  }
+}
+
+/** What each agent offered when it ran last. */
+export class KeptOffers implements KnownOffers {
+  readonly #file: OwnFile<AgentOffers>;
+  #offers: Map<string, AgentOffers> | undefined;
+
+  constructor(folder: string, log: Log) {
+    this.#file = new OwnFile(path.join(folder, 'offers.json'), keptOffers, log);
+  }
+
+  get(profileId: string): AgentOffers | undefined {
+    return this.#known.get(profileId);
+  }
+
+  set(profileId: string, offers: AgentOffers): void {
+    if (JSON.stringify(this.get(profileId)) === JSON.stringify(offers)) return;
+    this.#known.set(profileId, offers);
+    this.#file.write(this.#known);
+  }
+
+  get #known(): Map<string, AgentOffers> {
+    this.#offers ??= this.#file.read();
+    return this.#offers;
   }
 }
 

@@ -600,7 +600,7 @@ test("the call of a window's tool is told in its session until that window has r
 
 test('what is chosen for a new conversation is told to its agent before the first prompt, and is that of no other one', async (t) => {
   const served = await opened(t);
-  const { client, host, chat, last, folder } = served;
+  const { client, chat, last, folder } = served;
   const modes = [
     { id: 'ask', name: 'Ask' },
     { id: 'plan', name: 'Plan' },
@@ -634,7 +634,11 @@ test('what is chosen for a new conversation is told to its agent before the firs
     await until(() => told().includes('prompt'));
     assert.deepEqual(told(), ['setMode', 'prompt']);
   }
-  host.dispose();
+  await served.end();
+  const again = new AhpClient((await restarted(t, folder)).host);
+  await again.open();
+  const known = (await again.ask('resolveSessionConfig', { provider: 'fake' })) as { readonly values: object };
+  assert.deepEqual(known.values, { mode: 'ask' }, 'also in the next run of the host');
 });
 
 test('a window finds itself in a session as it has sent itself, and what only reads is not asked about', async (t) => {

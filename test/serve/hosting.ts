@@ -13,7 +13,7 @@ import { Sessions } from '../../src/live/sessions.ts';
 import type { Protocol } from '../../src/protocols/adapter.ts';
 import type { Ports } from '../../src/protocols/ports.ts';
 import { agentHost } from '../../src/serve/host.ts';
-import { ClientNames, SessionMarks } from '../../src/serve/marks.ts';
+import { ClientNames, KeptOffers, SessionMarks } from '../../src/serve/marks.ts';
 import { WindowTools } from '../../src/serve/windowTools.ts';
 import { scriptedProtocol } from '../live/scriptedProtocol.ts';
 
@@ -77,6 +77,7 @@ export function hosting(
     windowTools,
     marks: new SessionMarks(path.join(folder, 'sessions'), silentLog),
     clientNames: new ClientNames(path.join(folder, 'sessions'), silentLog),
+    offers: new KeptOffers(path.join(folder, 'sessions'), silentLog),
     changeSets,
     effects: diskEffects,
     profiles: () => [profile],

@@ -407,6 +407,11 @@ export function readSession(raw: unknown): SessionFacts | undefined {
   const { defaultChat, chats, ...facts } = read;
   return { ...facts, chat: defaultChat ?? chats[0]?.resource ?? null };
 }
+/** As a host keeps them by the ids of its agents. */
+export const keptOffers = z.record(
+  text,
+  z.object({ models: list(z.object({ id: text, provider: text, name: text })), config, forks: z.boolean() }),
+);
 export function readConfig(raw: unknown): SessionConfig | undefined {
   return decoded(config, raw);
 }

@@ -306,6 +306,12 @@ export interface SessionConfig {
   readonly schema: { readonly type: 'object'; readonly properties: Readonly<Record<string, ConfigProperty>> };
   readonly values: ConfigValues;
 }
+/** What sessions with an agent offer, known from one that ran. `config`: with the values that a new session begins with. */
+export interface AgentOffers {
+  readonly models: AgentInfo['models'];
+  readonly config: SessionConfig;
+  readonly forks: boolean;
+}
 export type ConfigValues = Readonly<Record<string, string | boolean>>;
 /** As the client has sent it, with members that only clients know: VS Code offers its tools to a new run of a host only after it saw them unchanged (seen). */
 export interface ActiveClient {
