@@ -61,11 +61,11 @@ for (const { id, name } of started) {
       await window.reload();
       await window.openChat();
       await chat.settled(chat.lastTurn);
-      assert.match((await chat.turns.first().textContent()) ?? '', /replace "Hello".*Stopped.*src\/main\.ts/s);
+      assert.match((await chat.turns.first().textContent()) ?? '', /replace "Hello".*Skipped.*src\/main\.ts/s);
       // What was proposed is still there.
       await chat.turns
         .first()
-        .getByRole('button', { name: /^Stopped/ })
+        .getByRole('button', { name: /^Skipped/ })
         .click();
       await chat.turns
         .first()
