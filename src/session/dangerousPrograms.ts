@@ -142,6 +142,9 @@ const gitRule = (command: RegExp, how: (call: ProgramCall) => boolean | ShellWor
   return command.test(own.operands[0]?.text ?? '') ? (how(own) ?? false) : false;
 };
 const places = (call: ProgramCall) => call.operands.slice(1).find(({ text }) => text === '.' || /[*?]|^:[/(]/.test(text));
+/** With the end of a file's name, unlike those of branches and versions. */
+const named = (call: ProgramCall) => call.operands.slice(1).find(({ text }) => FILE.test(text));
+const FILE = /(?:^|\/)[^/\d][^/]{0,200}\.(?:[a-z]{2,5}|c|h)$/i;
 of(
   'git',
   { kind: 'discards', grave: true, when: gitRule(/^reset$/, (call) => option(call, '', '--hard', '--merge', '--keep')) },
@@ -150,7 +153,7 @@ of(
     grave: true,
     when: gitRule(
       /^checkout$/,
-      (call) => call.args.slice(1).find(({ text }) => text === '--') ?? option(call, 'fB', '--force') ?? places(call),
+      (call) => call.args.slice(1).find(({ text }) => text === '--') ?? option(call, 'fB', '--force') ?? places(call) ?? named(call),
     ),
   },
   {
@@ -564,12 +567,12 @@ of('npm pnpm yarn', {
   when: (call) => sub(call, /^(?:config (?:set|delete)|login|adduser|logout|token)\b/) ?? false,
 });
 of('ssh-add ssh-copy-id', { kind: 'settings', grave: true, when: (call) => some(call, /^-[lL]$/) === undefined });
-of('npm pnpm yarn', { kind: 'steers', why: 'build', when: (call) => sub(call, /^pkg (?:set|delete|fix)\b/) ?? false });
+of('npm pnpm yarn', { kind: 'steers', why: 'build', when: (call) => sub(call, /^(?:pkg (?:set|delete|fix)|set-script)\b/) ?? false });
 of('pip pip3', { kind: 'settings', grave: true, when: (call) => sub(call, /^config (?:set|unset|edit)\b/) ?? false });
 of('code code-insiders codium code-server cursor windsurf', {
   kind: 'settings',
   grave: true,
-  when: (call) => some(call, /^--(?:un)?install-extension(?:=|$)/) ?? false,
+  when: (call) => some(call, /^--(?:(?:un)?install-extension|add-mcp)(?:=|$)/) ?? false,
 });
 
 // --- Programs and the computer are stopped.
@@ -746,11 +749,15 @@ of('gdb lldb', {
 });
 of('osascript', { kind: 'code', grave: true });
 of('start-process saps', { kind: 'root', grave: true, when: (call) => some(call, /^runas$/i) ?? false });
-of('sudo doas su pkexec runas gsudo chroot nsenter run0 psexec psexec64', { kind: 'root', grave: true });
+of('sudo doas su pkexec runas gsudo chroot nsenter run0 psexec psexec64 gosu systemd-run unshare capsh', { kind: 'root', grave: true });
 // As a member of that group: of docker that is all of the machine.
 of('sg newgrp', { kind: 'root', grave: true });
+of('machinectl', { kind: 'root', grave: true, when: (call) => sub(call, /^shell\b/) ?? false });
 // Scripts that run with each commit from now on, and tools that an agent has from then on.
 of('husky', { kind: 'steers', grave: true, why: 'versionControl', when: (call) => sub(call, /^(?:install|add|set|init)\b/) ?? false });
+of('direnv', { kind: 'steers', grave: true, why: 'shell', when: (call) => sub(call, /^(?:allow|permit|grant)\b/) ?? false });
+of('mise', { kind: 'steers', grave: true, why: 'shell', when: (call) => sub(call, /^trust\b/) ?? false });
+of('claude codex gemini qwen', { kind: 'code', grave: true, when: (call) => some(call, /^--(?:dangerously|yolo)/) ?? false });
 of('pre-commit lefthook', {
   kind: 'steers',
   grave: true,

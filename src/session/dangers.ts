@@ -185,7 +185,8 @@ function byTool({ tool, input }: Extract<ApprovalDetail, { type: 'mcp' }>): read
     ...(drops ? [{ kind: 'data', grave: true } as const] : []),
   ];
 }
-const DELETES = /(?:^|[_.-])(?:delete|remove|rm|unlink|purge|destroy|drop|erase|wipe)(?:$|[_.-]|(?=[A-Z]))/;
+const DELETES =
+  /(?:^|[_.-])(?:delete|remove|rm|unlink|purge|destroy|drop|erase|wipe|terminate|uninstall|reset|truncate|shutdown)(?:$|[_.-]|(?=[A-Z]))/;
 const DROPS = /\b(?:drop|truncate)\s+(?:table|database|schema|collection)\b|\bdelete\s+from\b/i;
 const LONGEST_STATEMENT = 20_000;
 /** Tools that change nothing, by the first word of their names. */

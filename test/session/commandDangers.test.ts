@@ -23,6 +23,9 @@ git diff --stat HEAD~3
 git log --oneline -20 -- src/main.ts
 git checkout main
 git checkout -b feature/rm-old
+git checkout release/1.2.x
+git checkout v1.0.0-beta.2
+git checkout origin/feature/x
 git switch -c topic
 git add -A && git commit -m "fix: rm -rf is no longer run; see ../notes"
 git stash
@@ -132,7 +135,6 @@ git diff AGENTS.md && git add AGENTS.md
 git show HEAD:AGENTS.md
 git restore --staged AGENTS.md
 git checkout "$BRANCH"
-git checkout x src/a.ts
 sd a b src/a.ts
 gzip -dc .env.gz
 patch --dry-run -p1 -i x
@@ -338,6 +340,8 @@ git checkout -- .
 git checkout .
 git checkout -f main
 git checkout HEAD -- src/a.ts
+git checkout src/a.ts
+git checkout HEAD~1 src/a.ts
 git restore .
 git restore src/a.ts
 git switch --discard-changes main
@@ -524,6 +528,8 @@ tar --checkpoint=1 --checkpoint-action=exec=sh -cf x y`,
   steers: `crontab x
 npx husky install
 pre-commit install
+direnv allow
+mise trust
 claude mcp add x -- node x.js
 git remote set-url origin https://x
 crontab -r
@@ -640,6 +646,10 @@ kubectl delete ns x
 aws s3 rb s3://x
 gh api -X DELETE /repos/x`,
   root: `sudo ls
+gosu root ls
+systemd-run ls
+machinectl shell
+unshare -r ls
 run0 ls
 psexec -s x
 sg docker ls
