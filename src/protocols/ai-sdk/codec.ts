@@ -345,7 +345,8 @@ const ASKED_EACH_TIME: ReadonlySet<ToolKind> = new Set(['execute', 'edit', 'dele
 
 /** The diff is of what will run. The server's words, and what the model wrote in its place, are shown below. */
 function editShown(part: ToolPart, edit: Diff): Pick<Approval, 'toolKind' | 'detail' | 'beside' | 'paths'> {
-  const text = [...reasonOf(part), ...writtenByModel(part)].join('\n\n');
+  const reasons = reasonOf(part).filter((reason) => !namesOnly(reason, edit.path));
+  const text = [...reasons, ...writtenByModel(part)].join('\n\n');
   const beside: readonly ApprovalDetail[] = [
     ...(text === '' ? [] : [{ type: 'text', text } as const]),
     ...runningMembers(part.input, [edit]),
@@ -373,6 +374,11 @@ const PLAIN_SHELL = /^(?:(?:run|exec|execute)_?)?(?:in_?)?(?:shell|bash|terminal
 /** True for words like "Run command `npm test`". */
 function saysOnly(words: string, command: string): boolean {
   return words.length < command.length + 30 && words.endsWith(`\`${command}\``) && /^[\p{L} ]*$/u.test(words.slice(0, -command.length - 2));
+}
+/** True for words like "Edit `src/a.ts`". */
+function namesOnly(words: string, file: string): boolean {
+  const named = /^[\p{L} ]{0,30}`([^`]{1,1000})`$/u.exec(words)?.[1];
+  return named !== undefined && `/${file.replaceAll('\\', '/')}`.endsWith(`/${named}`);
 }
 function approvalText(part: ToolPart): string {
   const other = writtenByModel(part);
