@@ -26,8 +26,9 @@ export class Permissions {
   /** Returns when it is allowed, with the text the user put in the place of the proposed one; throws Rejected, WrittenByClient, or what the signal was aborted with. */
   async ask(frontend: Frontend, request: ApprovalRequest, signal: AbortSignal): Promise<string | undefined> {
     signal.throwIfAborted();
-    if (this.allowsAll || this.#granted.has(request.action) || this.#granted.has(grantOf(request))) return undefined;
-    const waiting: Waiting = { grants: [request.action, grantOf(request)], withdraw: new AbortController() };
+    const grants = [request.action, grantOf(request)];
+    if (this.allowsAll || grants.some((grant) => this.#granted.has(grant))) return undefined;
+    const waiting: Waiting = { grants, withdraw: new AbortController() };
     this.#waiting.add(waiting);
     let answer: PermissionAnswer;
     try {

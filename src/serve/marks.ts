@@ -27,93 +27,70 @@ const NONE: SessionMark = {};
 /** The marks in one file beside the journal: they change without an agent, and often. */
 export class SessionMarks implements KnownMarks {
   readonly #file: OwnFile<z.infer<typeof mark>>;
-  /** Read at first use. */
-  #marks: Map<SessionId, SessionMark> | undefined;
 
   constructor(folder: string, log: Log) {
     this.#file = new OwnFile(path.join(folder, 'marks.json'), shape, log);
   }
 
   of(id: SessionId): SessionMark {
-    return this.#known.get(id) ?? NONE;
+    return this.#file.all.get(id) ?? NONE;
   }
 
   set(id: SessionId, wanted: SessionMark): boolean {
     const before = this.of(id);
     if (before.read === wanted.read && before.archived === wanted.archived && before.fork?.chat === wanted.fork?.chat) return false;
-    if (wanted.read || wanted.archived || wanted.fork) this.#known.set(id, wanted);
-    else this.#known.delete(id);
-    this.#write();
+    if (wanted.read || wanted.archived || wanted.fork) this.#file.all.set(id, wanted);
+    else this.#file.all.delete(id);
+    this.#file.write();
     return true;
   }
 
   /** Forgets the marks of all other sessions. */
   keepOnly(ids: ReadonlySet<SessionId>): void {
-    const gone = [...this.#known.keys()].filter((id) => !ids.has(id));
-    for (const id of gone) this.#known.delete(id);
-    if (gone.length > 0) this.#write();
-  }
-
-  get #known(): Map<SessionId, SessionMark> {
-    this.#marks ??= this.#file.read();
-    return this.#marks;
-  }
-
-  #write(): void {
-    this.#file.write(this.#known);
+    const gone = [...this.#file.all.keys()].filter((id) => !ids.has(id));
+    for (const id of gone) this.#file.all.delete(id);
+    if (gone.length > 0) this.#file.write();
   }
 }
 
 /** The names of clients by their ids, the latest last: one that comes back does not say its name again, not even to the next run of the host. */
 export class ClientNames implements KnownNames {
   readonly #file: OwnFile<string>;
-  #names: Map<string, string> | undefined;
 
   constructor(folder: string, log: Log) {
     this.#file = new OwnFile(path.join(folder, 'clients.json'), names, log);
   }
 
   get(id: string): string | undefined {
-    return this.#known.get(id);
+    return this.#file.all.get(id);
   }
 
   set(id: string, name: string): void {
-    const known = this.#known;
+    const known = this.#file.all;
     const isNew = known.get(id) !== name;
     known.delete(id);
     known.set(id, name);
     for (const [oldest] of known) if (known.size > MOST_NAMES) known.delete(oldest);
-    if (isNew) this.#file.write(known);
-  }
-
-  get #known(): Map<string, string> {
-    this.#names ??= this.#file.read();
-    return this.#names;
+    if (isNew) this.#file.write();
   }
 }
 
 /** What each agent offered when it ran last. */
 export class KeptOffers implements KnownOffers {
   readonly #file: OwnFile<AgentOffers>;
-  #offers: Map<string, AgentOffers> | undefined;
 
   constructor(folder: string, log: Log) {
     this.#file = new OwnFile(path.join(folder, 'offers.json'), keptOffers, log);
   }
 
   get(profileId: string): AgentOffers | undefined {
-    return this.#known.get(profileId);
+    return this.#file.all.get(profileId);
   }
 
   set(profileId: string, offers: AgentOffers): void {
     if (JSON.stringify(this.get(profileId)) === JSON.stringify(offers)) return;
-    this.#known.set(profileId, offers);
-    this.#file.write(this.#known);
-  }
-
-  get #known(): Map<string, AgentOffers> {
-    this.#offers ??= this.#file.read();
-    return this.#offers;
+    this.#file.all.set(profileId, offers);
+    this.#file.write();
   }
 }
 
@@ -122,6 +99,8 @@ class OwnFile<T> {
   readonly #path: string;
   readonly #shape: z.ZodMiniType<Record<string, T>>;
   readonly #log: Log;
+  /** Read at first use. */
+  #all: Map<string, T> | undefined;
 
   constructor(file: string, shape: z.ZodMiniType<Record<string, T>>, log: Log) {
     this.#path = file;
@@ -129,8 +108,13 @@ class OwnFile<T> {
     this.#log = log;
   }
 
+  get all(): Map<string, T> {
+    this.#all ??= this.#read();
+    return this.#all;
+  }
+
   /** Empty where there is none that can be read. */
-  read(): Map<string, T> {
+  #read(): Map<string, T> {
     try {
       return new Map(Object.entries(this.#shape.parse(JSON.parse(readFileSync(this.#path, 'utf8')))));
     } catch (error) {
@@ -140,10 +124,10 @@ class OwnFile<T> {
   }
 
   /** At once: a host may be killed at any time. */
-  write(all: ReadonlyMap<string, T>): void {
+  write(): void {
     try {
       makeOwnFolder(path.dirname(this.#path));
-      writeSecret(this.#path, Object.fromEntries(all));
+      writeSecret(this.#path, Object.fromEntries(this.all));
     } catch (error) {
       this.#log.error(`${this.#path} could not be written`, error);
     }
