@@ -94,6 +94,9 @@ export function isAttached(content: Content): boolean {
   return content.type !== 'text' || content.label !== undefined;
 }
 
+/** Earlier times, in milliseconds since the epoch, are none: conversations that agents replay may have no dates. */
+export const KNOWN_SINCE = Date.UTC(2020);
+
 /** The agent's answer as Markdown, without what its sub-agents said. */
 export function answerText({ parts }: Pick<Turn, 'parts'>): string {
   return parts.flatMap((part) => (part.kind === 'text' && part.parent === undefined ? [part.text] : [])).join('\n\n');

@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { durationText, groupWords, hasRun } from '../../src/session/callWords.ts';
 import type { Session, Turn } from '../../src/session/model.ts';
-import { answerText, callsOf, isAttached, isRecorded, promptText, turnFiles } from '../../src/session/select.ts';
+import { answerText, callsOf, isAttached, isRecorded, KNOWN_SINCE, promptText, turnFiles } from '../../src/session/select.ts';
 import { type IconName, iconOf } from '../icons.ts';
 import { commandTitle, t } from '../strings.ts';
 import type { SessionMemory } from '../ui.ts';
@@ -74,7 +74,7 @@ function spentText(turn: Turn, view: View): string {
   ).length;
   const tokens = (spent?.input ?? 0) + (spent?.output ?? 0);
   return [
-    endedAt === undefined || startedAt < SINCE ? '' : durationText(endedAt - startedAt),
+    endedAt === undefined || startedAt < KNOWN_SINCE ? '' : durationText(endedAt - startedAt),
     commands === 0 ? '' : groupWords(Array.from({ length: commands }, () => 'run' as const)),
     ...allowedUnasked(view, callsOf(turn)).map(({ by, count }) => `${by}: ${count}`),
     tokens === 0 ? '' : t('{0} tokens', count(tokens)),
@@ -91,9 +91,6 @@ function plainAnswer(event: Event): string {
   // biome-ignore lint/performance/useDomNodeTextContent: the other one joins lines
   return texts.map((one) => one.innerText.trim()).join('\n\n');
 }
-
-/** Earlier times are invalid: conversations that agents replay may have no dates. */
-const SINCE = Date.UTC(2020, 0);
 
 function small(icon: IconName, label: string, run: (event: Event) => void): TemplateResult {
   return html`<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${run}>${iconOf(icon)}</button>`;

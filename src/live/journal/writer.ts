@@ -6,7 +6,7 @@ import { type Log, messageOf } from '../../base/log.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import { joinTextDeltas } from '../../session/join.ts';
 import type { Session } from '../../session/model.ts';
-import { filesChanged, titleOf } from '../../session/select.ts';
+import { filesChanged, KNOWN_SINCE, titleOf } from '../../session/select.ts';
 import { replaceFile, whileHeld } from '../../transport/replaceFile.ts';
 import type { FileLock } from './lock.ts';
 import { type Disk, RecordFile, realDisk, type SnapshotSize } from './recordFile.ts';
@@ -325,9 +325,6 @@ export class JournalWriter implements Disposable {
     this.#target = { ...this.#target, snapshotBytes: written.size };
   }
 }
-
-/** Milliseconds since the epoch: agents that tell of earlier turns do not know their times. */
-const KNOWN_SINCE = Date.UTC(2020);
 
 /** The labels that a session list shows. */
 export function labelsOf(session: Session): Pick<HeadRecord, 'title' | 'resumeKey' | 'turns' | 'files' | 'failed' | 'used'> {
