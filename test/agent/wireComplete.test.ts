@@ -213,6 +213,30 @@ test('a session is resumed with what the model knew, and replayed without doing 
   assert.match(second.text, /Step 1.*read made\.txt/s);
 });
 
+test('a session that was left in plan mode says so when it is taken up, and what its record says last is put right', async (t) => {
+  const cwd = temporaryFolder(t);
+  const args = ['--session', 'planned'];
+  const first = startAgent(t, { cwd, args });
+  await first.ok('initialize', FULL);
+  await first.ok('prompt', { user_input: '/plan on' });
+  await first.close();
+  const told = (agent: AgentProcess) =>
+    agent.events('StatusUpdate').flatMap(({ plan_mode }) => (plan_mode === undefined ? [] : [plan_mode]));
+
+  const second = startAgent(t, { cwd, args });
+  await second.ok('initialize', FULL);
+  await second.ok('replay');
+  assert.deepEqual(told(second), [true, true], 'at once, and by the record');
+  await second.ok('set_plan_mode', { enabled: false });
+  await second.close();
+
+  const third = startAgent(t, { cwd, args });
+  await third.ok('initialize', FULL);
+  assert.deepEqual(told(third), []);
+  assert.equal((await third.ok('replay')).events, third.messages.filter(({ method }) => method !== undefined).length - 1);
+  assert.deepEqual(told(third), [true, false]);
+});
+
 test('replaying nothing counts to nothing; a session without a turn leaves no folder', async (t) => {
   const cwd = temporaryFolder(t);
   const agent = startAgent(t, { cwd });

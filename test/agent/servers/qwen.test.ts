@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { CLIENT_WORDS, successLine } from '../../../src/protocols/qwen/codec.ts';
 import { temporaryFolder } from '../agentProcess.ts';
-import { CHUNKS, ENVELOPE, finished, type Line, lendNothing, MESSAGES, metadata, request, served, text } from './qwenServed.ts';
+import { CHUNKS, ENVELOPE, finished, type Line, lendNothing, MESSAGES, metadata, request, served, servedWith, text } from './qwenServed.ts';
 
 for (const [name, args] of [
   ['messages', ENVELOPE],
@@ -419,4 +419,27 @@ test('the options of every protocol are taken beside the formats: the folder, an
   await agent.line(finished);
   assert.equal(readFileSync(path.join(folder, 'notes.md'), 'utf8').trim(), 'Hello');
   assert.ok(!agent.told.out.includes('can_use_tool'));
+});
+
+test('messages: a session that was left in plan mode says so in its answer to the handshake', async (t) => {
+  const folder = temporaryFolder(t);
+  const args = [...MESSAGES, '--work-dir', folder, '--session', 'planned'];
+  const again = () => servedWith(t, { KIMI_SHARE_DIR: `${folder}.home` }, ...args);
+  const greeted = async (agent: ReturnType<typeof served>) => {
+    agent.say({ type: 'control_request', request_id: 'i', request: { subtype: 'initialize' } });
+    const { response } = await agent.line((line) => line.type === 'control_response');
+    return Object(Object(response).response).current_permission_mode;
+  };
+  const first = again();
+  assert.equal(await greeted(first), 'default');
+  first.say({ type: 'user', message: { role: 'user', content: 'hello' } });
+  await first.line((line) => line.type === 'result');
+  first.say({ type: 'control_request', request_id: 'm', request: { subtype: 'set_permission_mode', mode: 'plan' } });
+  await first.line((line) => line.type === 'control_response' && Object(line.response).request_id === 'm');
+  first.end();
+  await first.exited;
+  const second = again();
+  assert.equal(await greeted(second), 'plan');
+  second.say({ type: 'user', message: { role: 'user', content: 'hello' } });
+  assert.equal((await second.line((line) => line.subtype === 'init')).permission_mode, 'plan');
 });

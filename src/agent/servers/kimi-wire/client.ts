@@ -193,6 +193,13 @@ export class ActiveWork {
 
 const requestTypes = new Set(['ApprovalRequest', 'ToolCallRequest', 'QuestionRequest', 'HookRequest']);
 
+interface Replayed {
+  readonly events: number;
+  readonly requests: number;
+  /** As the recording says last. */
+  readonly planMode?: boolean;
+}
+
 /** The recording of client output for `replay`: text pieces joined, arguments in their call, one line per message (wire.md §11). */
 export class WireRecorder {
   readonly #store: SessionStore;
@@ -223,8 +230,8 @@ export class WireRecorder {
   }
 
   /** Replays the recording in order. Its requests are history, so their answers are ignored. Stops when the signal fires. */
-  async replay(peer: ClientChannel, signal: AbortSignal): Promise<{ readonly events: number; readonly requests: number }> {
-    const count = { events: 0, requests: 0 };
+  async replay(peer: ClientChannel, signal: AbortSignal): Promise<Replayed> {
+    const count: { events: number; requests: number; planMode?: boolean } = { events: 0, requests: 0 };
     for (const [at, value] of this.#store.readRecording().entries()) {
       if (at % 200 === 199) await new Promise((resolve) => setImmediate(resolve));
       if (signal.aborted) break;
@@ -237,6 +244,7 @@ export class WireRecorder {
       } else {
         peer.event(type, payload);
         count.events += 1;
+        if (type === 'StatusUpdate' && typeof payload.plan_mode === 'boolean') count.planMode = payload.plan_mode;
       }
     }
     return count;

@@ -140,6 +140,8 @@ export class WireServer {
       this.#peer.fail(id, error);
     }
     if (method !== 'initialize') return;
+    // A session that was taken up may be in plan mode.
+    if (this.#conversation.planMode) this.#frontend.emit({ type: 'planMode', on: true });
     const held = this.#held ?? [];
     this.#held = undefined;
     for (const line of held) this.receive(line);
@@ -216,10 +218,13 @@ export class WireServer {
   async #replay(): Promise<object> {
     this.#work.mustBeIdle();
     const stop = new AbortController();
-    const count = await this.#during(
+    const { planMode, ...count } = await this.#during(
       () => stop.abort(),
       () => this.#recording.replay(this.#peer, stop.signal),
     );
+    // It may have been switched between turns, which are all that is recorded.
+    const on = this.#conversation.planMode;
+    if (planMode !== undefined && planMode !== on) this.#frontend.emit({ type: 'planMode', on });
     return { status: stop.signal.aborted ? 'cancelled' : 'finished', ...count };
   }
 

@@ -40,6 +40,8 @@ export class MessageServer implements QwenServer {
       store,
       plan: mode === 'plan',
     });
+    // A session that was taken up may be in it.
+    if (this.#conversation.planMode) this.#policy.mode = 'plan';
   }
 
   take(line: Line): void {
@@ -117,7 +119,8 @@ export class MessageServer implements QwenServer {
         const { canUseTool } = recordOf(request.timeout);
         if (typeof canUseTool === 'number' && canUseTool > 0 && canUseTool <= LONGEST_APPROVAL) this.#policy.limit = canUseTool;
         this.#frontend.asksQuestions = true;
-        return { ok: { subtype: 'initialize', session_id: this.#lines.session, capabilities } };
+        const { mode } = this.#policy;
+        return { ok: { subtype: 'initialize', session_id: this.#lines.session, current_permission_mode: mode, capabilities } };
       }
       case 'interrupt':
         this.#conversation.cancel();
