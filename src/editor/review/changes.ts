@@ -239,7 +239,7 @@ export class ChangesReview implements Disposable {
     // Includes the agent's latest changes.
     await this.#sets.lookAll();
     const preview = await set?.preview(turnId);
-    if (!preview) throw new Error(vscode.l10n.t('The files before this prompt are not known any more.'));
+    if (!preview) throw new Error(vscode.l10n.t('The files before this prompt are not known.'));
     if (preview.files.length === 0) {
       const words = [vscode.l10n.t('No changes.'), set?.partial ? partlyWatched() : '', unwatchedWords(preview.unwatched)];
       void vscode.window.showInformationMessage(words.filter(Boolean).join(' '));

@@ -852,7 +852,7 @@ export class ChangeSet {
   restore(turnId: TurnId, left: ReadonlySet<string> = new Set()): Promise<void> {
     return this.#run(async () => {
       const steps = await this.#restoreSteps(turnId);
-      if (!steps) throw new Error(t('The files before this prompt are not known any more.'));
+      if (!steps) throw new Error(t('The files before this prompt are not known.'));
       const isLeft = ({ name, how }: RestoreStep) => how === 'unknown' || left.has(shownName(this.#folders, name));
       const wanted = steps.flatMap((step) => (isLeft(step) ? [] : [{ ...step, known: step.present }]));
       const { done, failure } = await this.#putAll(wanted);

@@ -16,9 +16,9 @@ import { ALIVE_EVERY, usedBy } from './state.ts';
 
 /** Milliseconds from the end of a call to the scan of the folder, because calls come in bursts. */
 const LOOK_AFTER = 300;
-/** Milliseconds that a prompt waits for the first look at its folder, and after that for the mere list of its files. */
-const LONGEST_LOOK = 10_000;
-const LONGEST_LIST = 20_000;
+/** Milliseconds that a prompt waits, in the queue, until the files of its folder are read, and after that for the mere list of them. */
+const LONGEST_LOOK = 30_000;
+const LONGEST_LIST = 10_000;
 /** Milliseconds for which the disk rests before a scan finds what was very much. */
 const DISK_RESTS = 2000;
 /** Sessions whose changes can still be reviewed, and bytes that the texts before them may take. */
@@ -154,7 +154,7 @@ export class ChangeSets implements Disposable {
 
   /**
    * Looks at the folder before the agent can change it. Never rejects, and settles after a while even when the folder is very large: of files that are
-   * not read by then, what the agent changes is known to be changed, and cannot be undone.
+   * not read by then, what the agent changes is known to be changed, and cannot be undone, which is said of each.
    */
   async beforePrompt(id: SessionId, turnId: TurnId): Promise<void> {
     const set = this.#sets.get(id);

@@ -121,9 +121,14 @@ export function goneContent(hash: string): string {
   return `unkept ${hash} gone`;
 }
 
-/** Why the disk did not take the content, or that it has lost it; undefined where it did, or was not asked. */
+/** What a file held before the agent has written it, where that was not read by then; by the file's stamp, where it was listed at least. */
+export function unreadContent(stamp = 'unknown'): string {
+  return `unkept ${stamp} unread`;
+}
+
+/** Why the disk did not take the content, or that it is not known; undefined where it did, or was not asked. */
 export function whyUnkept(content: string | null): string | undefined {
-  if (/^unkept \S+ gone$/.test(content ?? '')) return t('The files before this prompt are not known any more.');
+  if (/^unkept (?:\S+ gone|.+ unread)$/.test(content ?? '')) return t('The files before this prompt are not known.');
   return /^unkept \S+ \S+ \d+ \d+ (.+)$/.exec(content ?? '')?.[1];
 }
 

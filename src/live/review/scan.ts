@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
 import { isMissing, messageOf } from '../../base/log.ts';
 import { pathBelow, realPathNow } from '../../protocols/paths.ts';
-import { type ContentStore, isKept, linkContent, movedKey, unkeptFor } from './contentStore.ts';
+import { type ContentStore, isKept, linkContent, movedKey, unkeptFor, unreadContent } from './contentStore.ts';
 import { type Folders, fileOf, placeOf, prefixOf } from './folders.ts';
 
 export interface FileState {
@@ -256,14 +256,14 @@ async function stateOfListed(
   if (known?.stamp === stamp) return { ...known, size };
   if (ctimeMs >= since - SAME_TIME) {
     if (known) return { ...known, size: 0 };
-    return !isAgeUnknown && birthtimeMs >= since - SAME_TIME ? undefined : { content: 'unkept unknown', stamp: '', size: 0 };
+    return !isAgeUnknown && birthtimeMs >= since - SAME_TIME ? undefined : { content: unreadContent(), stamp: '', size: 0 };
   }
   if (found.isSymbolicLink()) return stateOfLink(file, stamp, agentSince?.() !== undefined);
   if (size > mostBytes) return { content: `unkept ${stamp}`, stamp, size, mode };
   const read = await readRegular(file, mostBytes).catch((error: unknown) => (isMissing(error) ? 'gone' : 'unreadable'));
   const isAsListed = typeof read === 'object' && read.stamp === stamp;
   // The agent may have been quicker.
-  if (!isAsListed && agentSince?.() !== undefined) return { content: `unkept ${stamp}`, stamp, size: 0, mode };
+  if (!isAsListed && agentSince?.() !== undefined) return { content: unreadContent(stamp), stamp, size: 0, mode };
   if (typeof read === 'string') return read === 'gone' ? undefined : { ...UNREADABLE, size: 0 };
   // Written once more at the same time it has the same stamp.
   const isYoung = Date.now() - ctimeMs < SAME_TIME;
@@ -279,7 +279,7 @@ async function stateOfLink(file: string, stamp: string, isAgentAtWork: boolean):
   const now = await statsOf(file);
   const isAsListed = now !== undefined && now !== 'unreadable' && stampOf(now) === stamp;
   // The agent may have been quicker.
-  if (!isAsListed && isAgentAtWork) return { content: `unkept ${stamp}`, stamp, size: 0 };
+  if (!isAsListed && isAgentAtWork) return { content: unreadContent(stamp), stamp, size: 0 };
   if (typeof target !== 'string') return target === null ? undefined : { ...UNREADABLE, size: 0 };
   const content = target.length > LONGEST_LINK ? `unkept ${stamp}` : linkContent(target);
   // Without a stamp it is read again the next time: another link may get the same one.

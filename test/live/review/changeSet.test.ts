@@ -972,7 +972,7 @@ test(
     scene.write({ a: 'two\n' });
     renameSync(scene.path('old'), scene.path('new'));
     await scene.changes.look(undefined, true);
-    const gone = 'The files before this prompt are not known any more.';
+    const gone = 'The files before this prompt are not known.';
     assert.deepEqual(
       scene.changes.files.map(({ name, from, unkept, whyUnkept }) => [name, from, unkept, whyUnkept]),
       [
@@ -1026,7 +1026,7 @@ test(
     scene.write({ a: 'four\n' });
     await scene.changes.look(undefined, true);
     assert.deepEqual(review(scene, 't4'), ['a changed open']);
-    await assert.rejects(scene.changes.restore('t4'), /not known any more/);
+    await assert.rejects(scene.changes.restore('t4'), /are not known/);
     assert.equal(scene.read('a'), 'four\n');
   }),
 );

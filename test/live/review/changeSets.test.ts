@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
 import { ChangeSet } from '../../../src/live/review/changeSet.ts';
 import { ChangeSets } from '../../../src/live/review/changeSets.ts';
+import { ContentStore } from '../../../src/live/review/contentStore.ts';
 import { hunksOfSegments } from '../../../src/session/segments.ts';
 import { FakeReviewHost } from './fakeHost.ts';
 
@@ -487,5 +488,51 @@ test(
     fakeHost.write('shared', 'one\nof b and mine\nthree\n');
     fakeHost.sets.userSaved(file);
     assert.deepEqual(await writers(), [{ id: 'b', isAll: false }]);
+  }),
+);
+
+test(
+  'a first prompt waits until the files are read, half a minute at most, so that a command that rewrites them at once can be undone',
+  withFakeHost(['a'], async (fakeHost) => {
+    let open = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    let reached = (): void => {};
+    const reading = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    const put = ContentStore.prototype.put;
+    mock.method(ContentStore.prototype, 'put', async function (this: ContentStore, bytes: Uint8Array) {
+      reached();
+      await gate;
+      return put.call(this, bytes);
+    });
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      for (let at = 0; at < 30; at += 1) fakeHost.write(`f${at}`, `before ${at}\n`);
+      let isSent = false;
+      const sent = fakeHost.start('a').then(() => {
+        isSent = true;
+      });
+      await reading;
+      mock.timers.tick(29_000);
+      for (let turns = 0; turns < 10; turns += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+      assert.equal(isSent, false);
+      open();
+      await sent;
+    } finally {
+      mock.timers.reset();
+      mock.restoreAll();
+    }
+    for (let at = 0; at < 30; at += 1) fakeHost.write(`f${at}`, `after ${at}\n`);
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 30);
+    await fakeHost.sets.of('a')?.settleAll('undo');
+    const texts = Array.from({ length: 30 }, (_, at) => readFileSync(fakeHost.path(`f${at}`), 'utf8'));
+    assert.deepEqual(
+      texts,
+      texts.map((_, at) => `before ${at}\n`),
+    );
   }),
 );

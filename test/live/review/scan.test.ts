@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -74,7 +74,13 @@ test('what the agent writes, makes and deletes while the files are still read is
         `f${at}`,
       );
     }
-    assert.ok([...rows.values()].some(({ review }) => review === 'unkept'));
+    const unread = [...rows.values()].filter(({ review }) => review === 'unkept');
+    assert.deepEqual([...new Set(unread.map((one) => one.whyUnkept))], ['The files before this prompt are not known.']);
+    // Undoing all leaves none of these without a word.
+    await assert.rejects(set.settleAll('undo'), /cannot be restored: the text before the change was not kept/);
+    assert.deepEqual(set.files.map((one) => one.name).sort(), unread.map((one) => path.basename(one.path)).sort());
+    const written = unread.filter(({ change }) => change === 'changed');
+    for (const { path: left } of written) assert.match(readFileSync(left, 'utf8'), /^after/);
   }));
 
 test('a turn that begins while its prompt’s look goes on does not look once more', () =>
