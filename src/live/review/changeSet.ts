@@ -998,13 +998,15 @@ export class ChangeSet {
     const isMovedNow = this.#state.checkpoints.at(-1)?.changes.some((one) => one.name === name && one.from === origin);
     if (origin !== undefined && isMovedNow) this.#state = withoutMove(this.#state, name, origin);
     const found = this.#state.tracked.get(name);
-    const base = await this.#orGone(found ? found.before : from, to);
+    // The content of a file that is gone may turn up in another place.
+    const orGone = async (content: ContentKey) => (to === null || content === to ? content : this.#orGone(content));
+    const base = await orGone(found ? found.before : from);
     const moved = found?.from === undefined ? {} : { from: found.from };
     const tracked = { before: base, after: to, ...this.#modes(name, base, found?.mode ?? mode), ...moved };
     if (isNothing(tracked)) this.#state = withoutTracked(this.#state, name, 'undone', to);
     else this.#state = withTracked(this.#state, name, { ...tracked, written: await this.#writtenBy(found, to) });
     const earlier = this.#state.checkpoints.at(-1)?.changes.find((one) => isOpen(one, name));
-    const before = await this.#orGone(earlier ? earlier.before : from, to);
+    const before = await orGone(earlier ? earlier.before : from);
     const change = { before, after: to, ...(earlier?.from === undefined ? {} : { from: earlier.from }) };
     const counts = await this.#counts(file, before, to);
     this.#state = withChange(this.#state, {
@@ -1021,9 +1023,9 @@ export class ChangeSet {
     if (now && form) this.#state = withTracked(this.#state, name, { ...now, form });
   }
 
-  /** What a changed file held, unless the store has lost it. Of one that is gone it may turn up in another place. */
-  async #orGone(content: ContentKey, to: ContentKey): Promise<ContentKey> {
-    const isLost = to !== null && content !== null && content !== to && isKept(content) && !(await this.#deps.store.has(content));
+  /** What a file held, unless the store has lost it. */
+  async #orGone(content: ContentKey): Promise<ContentKey> {
+    const isLost = content !== null && isKept(content) && !(await this.#deps.store.has(content));
     return isLost ? goneContent(content) : content;
   }
 
@@ -1038,6 +1040,24 @@ export class ChangeSet {
     const changes = this.#state.checkpoints.at(-1)?.changes.filter((one) => isOpen(one)) ?? [];
     // No text is read where nothing can have been moved.
     if (!changes.some((one) => one.after === null) || !changes.some((one) => one.before === null)) return;
+    await this.#pairMoves();
+    await this.#noteGone();
+  }
+
+  /** A deleted file whose text the store has lost cannot come back, unless it was moved. */
+  async #noteGone(): Promise<void> {
+    for (const change of this.#state.checkpoints.at(-1)?.changes ?? []) {
+      const { name, before, after, added } = change;
+      if (!isOpen(change) || before === null || after !== null || added !== undefined) continue;
+      const found = this.#state.tracked.get(name);
+      const gone = { ...change, before: await this.#orGone(before) };
+      if (gone.before === before) continue;
+      this.#state = withChange(this.#state, { ...gone, review: firstReview(gone) });
+      if (found?.before === before) this.#state = withTracked(this.#state, name, { ...found, before: gone.before });
+    }
+  }
+
+  async #pairMoves(): Promise<void> {
     const moving = (name: string, content: ContentKey) =>
       content === null ? [] : [this.#textOf(content).then((text): Moving => ({ name, content, text: shortText(text) }))];
     const gone = await Promise.all(changes.flatMap((one) => (one.after === null ? moving(one.name, one.before) : [])));

@@ -966,10 +966,11 @@ test(
 test(
   'a text whose baseline the disk has lost says so, and is left alone; what was only moved goes back',
   inScene(async (scene) => {
-    scene.write({ a: 'one\n', old: numbered(9) });
+    scene.write({ a: 'one\n', old: numbered(9), removed: 'removed\n' });
     await scene.changes.startTurn('t');
     rmSync(path.join(scene.state, 'objects'), { recursive: true });
     scene.write({ a: 'two\n' });
+    rmSync(scene.path('removed'));
     renameSync(scene.path('old'), scene.path('new'));
     await scene.changes.look(undefined, true);
     const gone = 'The files before this prompt are not known.';
@@ -978,6 +979,7 @@ test(
       [
         ['a', undefined, true, gone],
         ['new', 'old', false, undefined],
+        ['removed', undefined, true, gone],
       ],
     );
     await assert.rejects(scene.changes.settleAll('undo'), /a cannot be restored: the text before the change was not kept/);
