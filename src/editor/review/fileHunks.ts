@@ -206,7 +206,10 @@ export class FileHunks implements Disposable {
     clearTimeout(this.#resting);
     const rest = Math.max(0, Math.min(TYPING_RESTS, (this.#latest ?? Number.POSITIVE_INFINITY) - performance.now()));
     this.#resting = setTimeout(() => {
-      if (!isSavedForAgent(file)) return this.update();
+      if (!isSavedForAgent(file)) {
+        this.#sets.textChanged(file);
+        return this.update();
+      }
       this.#latest = undefined;
       this.#updateLater(file);
     }, rest);

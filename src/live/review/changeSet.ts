@@ -1037,9 +1037,6 @@ export class ChangeSet {
 
   /** Of what the latest prompt has deleted and created, one file moved is one change. */
   async #findMoves(): Promise<void> {
-    const changes = this.#state.checkpoints.at(-1)?.changes.filter((one) => isOpen(one)) ?? [];
-    // No text is read where nothing can have been moved.
-    if (!changes.some((one) => one.after === null) || !changes.some((one) => one.before === null)) return;
     await this.#pairMoves();
     await this.#noteGone();
   }
@@ -1058,6 +1055,9 @@ export class ChangeSet {
   }
 
   async #pairMoves(): Promise<void> {
+    const changes = this.#state.checkpoints.at(-1)?.changes.filter((one) => isOpen(one)) ?? [];
+    // No text is read where nothing can have been moved.
+    if (!changes.some((one) => one.after === null) || !changes.some((one) => one.before === null)) return;
     const moving = (name: string, content: ContentKey) =>
       content === null ? [] : [this.#textOf(content).then((text): Moving => ({ name, content, text: shortText(text) }))];
     const gone = await Promise.all(changes.flatMap((one) => (one.after === null ? moving(one.name, one.before) : [])));
@@ -1165,7 +1165,7 @@ export class ChangeSet {
     this.#state = withTracked(this.#state, name, { ...found, before, after, written, left: countLines(segments), form: undefined });
   }
 
-  /** Prompts say how much of what they did the file has now. One that has none of the `open` hunks, but others, was decided: these were kept. */
+  /** Prompts say how much of what they did the file has now. One that has none of the `open` hunks was decided: others that it has were kept. */
   async #recount(name: string, present: string, open?: readonly PlacedHunk[]): Promise<void> {
     const counted = new Map<TurnChange, CountedChange>();
     const manner = mannerOf(present);
@@ -1178,10 +1178,12 @@ export class ChangeSet {
       const left = withUserText(segments, manner.read(present));
       const hunks = hunksOfSegments(left);
       const isKept = open && hunks.length > 0 && !hunks.some((one) => open.some((other) => touches(one, other)));
+      const all = hunksOfSegments(segments).length;
+      const isUndone = open && open.length > 0 && hunks.length === 0 && all > 0 && change.from === undefined && change.mode === undefined;
       counted.set(change, {
         ...countLines(left),
-        hunks: { kept: hunks.length, all: hunksOfSegments(segments).length },
-        ...(isKept ? { review: 'kept' } : {}),
+        hunks: { kept: hunks.length, all },
+        ...(isKept ? { review: 'kept' } : isUndone ? { review: 'undone' } : {}),
       });
     }
     this.#state = withCounts(this.#state, counted);
@@ -1228,7 +1230,7 @@ export class ChangeSet {
       await this.#write(name, left, present);
       this.#deps.undone.note(name, shortText(present), shortText(left));
       this.#state = withKnown(this.#state, [[name, known]], 'undone');
-      if (isUnsaved) return;
+      if (isUnsaved) return this.#countUnsaved(name);
     }
     const isTyped = how === 'keep' && this.#deps.effects.hasUnsaved(file);
     const state = isTyped ? await this.#deps.store.put(Buffer.from(shown)) : await this.#refresh(name);
@@ -1339,6 +1341,29 @@ export class ChangeSet {
     if (reasons.length > 0) throw new Error(oneMessage(reasons));
   }
 
+  /** Counts what is left to be reviewed in a text that is not saved; what the user does to that text is counted as they do it. */
+  async #countUnsaved(name: string): Promise<void> {
+    const file = fileOf(this.#folders, name);
+    const found = this.#state.tracked.get(name);
+    const present = found && (await this.#deps.effects.readText(file));
+    const segments = found && typeof present === 'string' ? await this.#segmentsIn(file, found, present) : undefined;
+    if (!found || typeof present !== 'string' || !segments) return;
+    await this.#recount(name, present);
+    this.#state = withTracked(this.#state, name, { ...found, left: countLines(segments) });
+  }
+
+  /** The text of a file on the screen has changed: where something of it was undone, what is left is counted again. */
+  async textChanged(file: string): Promise<void> {
+    const name = nameOf(this.#folders, file) ?? '';
+    if (!this.#deps.undone.has(name)) return;
+    await this.#run(async () => {
+      const known = this.#state.tracked.get(name)?.left;
+      await this.#countUnsaved(name);
+      const left = this.#state.tracked.get(name)?.left;
+      if (left?.added !== known?.added || left?.removed !== known?.removed) await this.#changed();
+    });
+  }
+
   /** Undoes what is left of the agent's changes in a file; what the user wrote into it stays. */
   async #undoFile(name: string): Promise<void> {
     const found = this.#state.tracked.get(name);
@@ -1380,7 +1405,7 @@ export class ChangeSet {
     if (!change || !found) return;
     if (isOnlyIn(this.#state, turnId, now)) return this.#undoFile(now);
     if (change.from !== undefined && now !== name) throw new Error(changedByOthers(name));
-    if (this.#isTypedInto(fileOf(this.#folders, now))) throw new Error(unsavedIn(name));
+    if (this.#isTypedInto(fileOf(this.#folders, now))) return this.#undoTyped(now, change);
     const was = await this.#present(now);
     const present = await this.#takeBack(now, change);
     // Nothing of it is left.
@@ -1397,6 +1422,17 @@ export class ChangeSet {
     };
     const left = this.#state.tracked.get(place);
     if (left && isNothing(left)) this.#state = withoutTracked(this.#state, place, 'by content', present);
+  }
+
+  /** Takes a change out of a text that is not saved, three-way. It is found undone once the user saves that. */
+  async #undoTyped(name: string, change: TurnChange): Promise<void> {
+    if (change.from !== undefined || change.mode !== undefined) throw new Error(unsavedIn(name));
+    const text = await this.#deps.effects.readText(fileOf(this.#folders, name));
+    const left = await this.#without(name, change, text);
+    if (typeof text !== 'string' || left === text) throw new Error(changedByOthers(name));
+    await this.#write(name, left, text);
+    this.#deps.undone.note(name, shortText(text), shortText(left));
+    await this.#countUnsaved(name);
   }
 
   async #keepIn(turnId: TurnId, change: TurnChange): Promise<void> {

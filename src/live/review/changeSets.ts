@@ -186,6 +186,11 @@ export class ChangeSets implements Disposable {
     for (const set of this.#sets.values()) this.#report(set.userSaved(file, text));
   }
 
+  /** The text of that file has changed in the editor, saved or not. */
+  textChanged(file: string): void {
+    for (const set of this.#sets.values()) this.#report(set.textChanged(file));
+  }
+
   /**
    * These files were written, made or removed on the disk. While an agent works, what it changes is found soon: by a look at these files alone, or, where
    * they are very many, by a scan once that rests. Absolute paths.

@@ -1620,6 +1620,72 @@ test(
   }),
 );
 
+/** Unsaved text takes undone changes as the editor's does. */
+function typing(scene: Scene): void {
+  scene.effects.typeText = async (file, text, from) => {
+    const merged = mergedInto(scene.unsaved.get(file) ?? '', from, text);
+    if (merged === undefined) throw new Error('changed meanwhile');
+    scene.unsaved.set(file, merged);
+  };
+}
+
+test(
+  'what is undone in unsaved text is counted at once, and again when the user discards it',
+  inScene(async (scene) => {
+    typing(scene);
+    const agents = (at: number) => (at === 5 ? 'agent 5' : at === 20 ? 'agent 20' : undefined);
+    const file = scene.path('a');
+    const counts = () => [scene.changes.files[0]?.left, scene.changes.turnFiles('t')?.files.map(({ added, removed }) => [added, removed])];
+    scene.write({ a: numbered(30) });
+    await scene.turn('t', () => scene.write({ a: numbered(30, agents) }));
+    scene.unsaved.set(
+      file,
+      numbered(30, (at) => (at === 12 ? 'mine' : agents(at))),
+    );
+    await scene.changes.settle(file, 'undo', (await scene.hunks('a')).slice(0, 1));
+    assert.deepEqual(counts(), [{ added: 1, removed: 1 }, [[1, 1]]]);
+    assert.equal(scene.read('a'), numbered(30, agents));
+    scene.unsaved.delete(file);
+    await scene.changes.textChanged(file);
+    assert.deepEqual(counts(), [{ added: 2, removed: 2 }, [[2, 2]]]);
+    scene.unsaved.set(
+      file,
+      numbered(30, (at) => (at === 12 ? 'mine' : agents(at))),
+    );
+    await scene.changes.settle(file, 'undo');
+    assert.deepEqual(counts(), [{ added: 0, removed: 0 }, [[0, 0]]]);
+    scene.write({ a: scene.unsaved.get(file) ?? '' });
+    scene.unsaved.delete(file);
+    await scene.changes.userSaved(file);
+    assert.deepEqual([scene.names, review(scene, 't')], [[], ['a changed undone +0 -0']]);
+  }),
+);
+
+test(
+  'one prompt of several is undone in unsaved text, which stays with the other prompt’s lines; where the user wrote into the lines it is refused',
+  inScene(async (scene) => {
+    typing(scene);
+    const file = scene.path('a');
+    const text = (one: boolean, two: boolean, mine?: string) =>
+      numbered(30, (at) => (at === 5 && one ? 'one' : at === 20 && two ? 'two' : at === 12 ? mine : undefined));
+    scene.write({ a: text(false, false) });
+    await scene.turn('one', () => scene.write({ a: text(true, false) }));
+    await scene.turn('two', () => scene.write({ a: text(true, true) }));
+    scene.unsaved.set(file, text(true, true, 'mine').replace('one\n', 'one of mine\n'));
+    await assert.rejects(scene.changes.settleTurn('one', 'undo', file), /changed the same lines/);
+    scene.unsaved.set(file, text(true, true, 'mine'));
+    await scene.changes.settleTurn('one', 'undo', file);
+    assert.deepEqual([scene.unsaved.get(file), scene.read('a')], [text(false, true, 'mine'), text(true, true)]);
+    assert.deepEqual([review(scene, 'one'), review(scene, 'two')], [['a changed open +0 -0'], ['a changed open +1 -1']]);
+    scene.write({ a: scene.unsaved.get(file) ?? '' });
+    scene.unsaved.delete(file);
+    await scene.changes.userSaved(file);
+    assert.deepEqual([review(scene, 'one'), review(scene, 'two')], [['a changed undone +0 -0'], ['a changed open +1 -1']]);
+    await scene.changes.settle(file, 'undo');
+    assert.deepEqual([scene.read('a'), scene.names], [text(false, false, 'mine'), []]);
+  }),
+);
+
 test(
   'what the agent writes to the disk beside unsaved text is told with its places, and nothing is written over either',
   inScene(async (scene) => {
