@@ -81,6 +81,7 @@ test(
   inWindow(async ({ window }) => {
     const { chat, page } = window;
     const review = new ReviewPage(window);
+    const titleAction = (name: string) => page.locator(`.editor-actions .action-label[aria-label^="${name}"]`);
     const wide = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('eins\nzwei\n', 'utf16le')]);
     write('nul.txt', 'one\ntwo\n');
     write('form.txt', 'one\r\ntwo\r\n');
@@ -102,15 +103,23 @@ test(
       await review.openFile(name);
       await review.note(name === 'form.txt' ? form : 'binary, large or not UTF-8').waitFor();
       if (name === 'latin.txt' || name === 'form.txt') await window.pictures(`review/kind-${name.replace('.txt', '')}`);
-      await review.decide('Undo');
+      if (name === 'latin.txt') {
+        await page.keyboard.press('Control+k');
+        await page.keyboard.press('Shift+n');
+      } else if (name === 'form.txt') await titleAction('Undo Changes in File').click();
+      else await review.decide('Undo');
       await until(() => !existsSync(inFolder(name)) || read(name) === 'one\r\ntwo\r\n', `${name} is as before`);
       await window.closeEditors();
     }
     // The editor shows no text with such bytes.
     await review.show();
     await review.row('nul.txt').getByText('binary, large or not UTF-8').waitFor();
-    await window.command('Parley: Undo All Changes');
-    await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Undo all' }).click();
+    await review.openFile('nul.txt');
+    await titleAction('Keep Changes in File').waitFor();
+    await window.pictures('review/kind-nul');
+    await titleAction('Undo Changes in File').click();
+    await until(() => read('nul.txt') === 'one\ntwo\n', 'the bytes are a text again');
+    await window.closeEditors();
     await review.isEmpty();
     assert.deepEqual([existsSync(inFolder('wide.txt')), existsSync(inFolder('latin.txt'))], [false, false]);
     assert.deepEqual([read('nul.txt'), read('form.txt')], ['one\ntwo\n', 'one\r\ntwo\r\n']);

@@ -20,7 +20,7 @@ import {
   type TurnRow,
 } from './changesTree.ts';
 import { DELETED_AFTER, DELETED_BEFORE, noChangeHere, openTextDiff, REVIEW_SCHEME } from './documents.ts';
-import { covers, type FileHunks, takesTyped } from './fileHunks.ts';
+import { covers, type FileHunks, takesTyped, uriInFront } from './fileHunks.ts';
 import { effectWords, isLeft, leftWords, listed, reasonWords, restoredWords, unwatchedWords } from './restoreWords.ts';
 import { diffsOf } from './severalDiffs.ts';
 
@@ -94,9 +94,9 @@ export class ChangesReview implements Disposable {
 
   async #settleHunk(how: 'keep' | 'undo', uri?: unknown, place?: unknown, index?: unknown): Promise<void> {
     const editor = vscode.window.activeTextEditor;
-    const wanted = uri instanceof vscode.Uri ? uri : editor?.document.uri;
-    const deleted = this.#hunks.deletedIn(wanted);
-    if (deleted !== undefined) return this.settleFile(how, vscode.Uri.file(deleted));
+    const wanted = uri instanceof vscode.Uri ? uri : uriInFront();
+    const whole = await this.#hunks.wholeIn(wanted);
+    if (whole !== undefined) return this.settleFile(how, vscode.Uri.file(whole));
     const reviewed = await this.#hunks.find(wanted);
     const at = typeof place === 'number' ? place : (quickDiffLine(place, index) ?? editor?.selection.active.line);
     // A lens names the session of its change.
@@ -114,7 +114,7 @@ export class ChangesReview implements Disposable {
   async settleFile(how: 'keep' | 'undo', row?: unknown): Promise<void> {
     if (isRow(row)) return this.#settleRow(how, row);
     // The title of several diffs in one editor names none of their files.
-    const shown = [row instanceof vscode.Uri ? row : undefined, vscode.window.activeTextEditor?.document.uri];
+    const shown = [row instanceof vscode.Uri ? row : undefined, uriInFront()];
     const files = shown.flatMap((uri) => (uri ? [this.#hunks.deletedIn(uri) ?? uri.fsPath] : []));
     const file = files.find((one) => this.#sets.reviewing(one) !== undefined);
     if (file === undefined) return;

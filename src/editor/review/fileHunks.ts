@@ -86,6 +86,9 @@ export class FileHunks implements Disposable {
     this.#life.own(vscode.commands.registerCommand(MERGE_UNSAVED, (uri: unknown) => this.#merge(uri).catch(showError)));
     this.#life.own(vscode.window.onDidChangeVisibleTextEditors(() => this.update()));
     this.#life.own(vscode.window.onDidChangeActiveTextEditor(() => this.#updateKeys()));
+    // What the editor shows as no text is in no text editor.
+    for (const event of [vscode.window.tabGroups.onDidChangeTabs, vscode.window.tabGroups.onDidChangeTabGroups])
+      this.#life.own(event(() => vscode.window.activeTextEditor === undefined && this.#updateKeys()));
     this.#life.own(vscode.workspace.onDidChangeTextDocument((change) => this.#typed(change)));
     this.#life.own(vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#bases.delete(uri.toString())));
     this.#life.own(vscode.workspace.onWillSaveTextDocument((save) => isSavedByUser(save.document.uri) && this.#saves(save)));
@@ -133,6 +136,19 @@ export class FileHunks implements Disposable {
     const file = this.#bases.get(uri.toString())?.file ?? uri.fsPath;
     const isIt = (one: UnreviewedFile) => one.kind === 'deleted' && isSameFile(one.path, file);
     return this.#sets.reviewing(file)?.files.some(isIt) ? file : undefined;
+  }
+
+  /** The file that is decided about as a whole in that document: a deleted one, or one without hunks. */
+  async wholeIn(uri: vscode.Uri | undefined): Promise<string | undefined> {
+    const deleted = this.deletedIn(uri);
+    if (deleted !== undefined || uri?.scheme !== 'file') return deleted;
+    return this.#isWhole(uri, await this.find(uri)) ? uri.fsPath : undefined;
+  }
+
+  /** Of what is no text for us, or where only the permissions, or how the text is written, have changed, there are no hunks. */
+  #isWhole({ fsPath: file }: vscode.Uri, reviewed: Reviewed | undefined): boolean {
+    const found = this.#sets.files.find((one) => isSameFile(one.path, file));
+    return found !== undefined && (!reviewed || (reviewed.hunks.length === 0 && (found.permissions ?? found.form) !== undefined));
   }
 
   of(uri: vscode.Uri | undefined): Reviewed | undefined {
@@ -313,14 +329,14 @@ export class FileHunks implements Disposable {
   }
 
   async #setKeys(): Promise<void> {
-    const uri = vscode.window.activeTextEditor?.document.uri;
+    const uri = uriInFront();
     const set = (has: boolean) => vscode.commands.executeCommand('setContext', 'parley.fileHasHunks', has);
     if (this.deletedIn(uri) !== undefined) return void set(true);
     // A key that is pressed while they are counted is not lost.
     if (!this.of(uri)) void set(uri?.scheme === 'file' && this.#sets.reviewing(uri.fsPath) !== undefined);
-    const count = (await this.find(uri))?.hunks.length ?? 0;
+    const has = ((await this.find(uri))?.hunks.length ?? 0) > 0 || (await this.wholeIn(uri)) !== undefined;
     // Another editor may have come to the front.
-    if (uri?.toString() === vscode.window.activeTextEditor?.document.uri.toString()) void set(count > 0);
+    if (uri?.toString() === uriInFront()?.toString()) void set(has);
   }
 
   /** Shows the changes under review in the gutter, only while there are some: a source control takes a place in the editor's own views. */
@@ -363,11 +379,9 @@ export class FileHunks implements Disposable {
     this.#lenses.asked(uri.toString());
     if (uri.scheme !== 'file') return this.deletedIn(uri) !== undefined && uri.query.endsWith('after') ? this.#wholeLenses(document) : [];
     const reviewed = await this.find(uri);
-    if (!reviewed) return this.#wholeLenses(document);
+    if (this.#isWhole(uri, reviewed)) return [...this.#wholeLenses(document), ...besideLenses(document, reviewed?.beside)];
+    if (!reviewed) return [];
     const { hunks } = reviewed;
-    const isOfManner = (one: UnreviewedFile) => (one.permissions || one.form) && isSameFile(one.path, reviewed.file);
-    if (hunks.length === 0 && this.#sets.files.some(isOfManner))
-      return [...this.#wholeLenses(document), ...besideLenses(document, reviewed.beside)];
     const isDrawn = hunks.length > MOST_DRAWN ? aroundScreen(document) : () => true;
     const isPlain = isPlainTab(uri);
     const writers = await this.writers(reviewed.file, hunks);
@@ -401,7 +415,7 @@ export class FileHunks implements Disposable {
     });
   }
 
-  /** Files that have no hunks are decided about as a whole: what is no text for us, or of which only the permissions, or how it is written, have changed. */
+  /** Over a file that is decided about as a whole. */
   #wholeLenses({ uri }: vscode.TextDocument): vscode.CodeLens[] {
     const found = this.#sets.reviewing(uri.fsPath)?.files.find((one) => isSameFile(one.path, uri.fsPath));
     if (!found) return [];
@@ -430,6 +444,13 @@ class LaterLens extends vscode.CodeLens {
 function aroundScreen(document: vscode.TextDocument): (range: vscode.Range) => boolean {
   const seen = vscode.window.visibleTextEditors.flatMap((editor) => (editor.document === document ? editor.visibleRanges : []));
   return ({ start, end }) => seen.some((one) => start.line <= one.end.line + LINES_AROUND && end.line >= one.start.line - LINES_AROUND);
+}
+
+/** The document in front; what the editor shows as no text has its file's address. */
+export function uriInFront(): vscode.Uri | undefined {
+  const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+  const isFile = input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom;
+  return vscode.window.activeTextEditor?.document.uri ?? (isFile ? input.uri : undefined);
 }
 
 function showError(error: unknown): void {
