@@ -11,7 +11,6 @@ import {
   sameMeaning,
 } from '../../session/approvalAnswers.ts';
 import { dangersOf } from '../../session/dangers.ts';
-import { type DiffLine, hunksOf } from '../../session/hunks.ts';
 import type { Approval, ApprovalDetail, Ask, Diff, Session } from '../../session/model.ts';
 import { byPath, type FileDiffs, longNames, saysByTitle } from '../../session/select.ts';
 import {
@@ -29,8 +28,9 @@ import {
 import { shortened, visibleText } from '../../session/visible.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { type AskPick, type AskPreview, type PickOutcome, pendingOutcome } from './askPick.ts';
+import { type ChangedLine, changedLines, linesToShow, rowsOf } from './changedLines.ts';
 import type { KeyGuard } from './keyboard.ts';
-import { asLines, commandLabel, commandRows, linesUnderPick, plainLabel, plainMarkdown, ROW_WIDTH } from './rowText.ts';
+import { asLines, commandLabel, commandRows, plainLabel, plainMarkdown, ROW_WIDTH } from './rowText.ts';
 
 export interface ApprovalPickPorts {
   /** True while this ask has just replaced another, which presses were meant for. */
@@ -81,8 +81,8 @@ const MOST_FILES = 50;
 const MOST_LINES = 8;
 /** Rows of changed lines that lie under the pick and are all shown in it: more would be out of sight. */
 const MOST_UNDER_PICK = 10;
-/** Rows of a changed line, the letters beside it, and UTF-16 units of it that are laid out. */
-const [MOST_ROWS_OF_LINE, BESIDE_LINE, LAID_OUT] = [4, 10, 2000];
+/** Letters beside a file's name. */
+const BESIDE_NAME = 10;
 /** Dangerous parts of a long command that get rows of their own. */
 const MOST_EXCERPTS = 4;
 
@@ -120,7 +120,7 @@ export class ApprovalPick implements AskPick {
     pick.buttons = [...this.#buttons.keys()];
     pick.keepScrollPosition = true;
     pick.ignoreFocusOut = true;
-    pick.items = rowsOf(this.#shown());
+    pick.items = pickRows(this.#shown());
     this.#activate(pick.items[0]);
     this.#life.onEnd(() => clearTimeout(this.#hint));
     this.#life.own(
@@ -197,7 +197,7 @@ export class ApprovalPick implements AskPick {
   /** Rebuilds the rows; the active row stays active. */
   #draw(): void {
     const pick = this.#pick;
-    const items = rowsOf(this.#shown());
+    const items = pickRows(this.#shown());
     const { row } = this.#active;
     pick.items = items;
     this.#activate(row && (items.find((one) => sameRow(row, one)) ?? items[0]));
@@ -309,7 +309,7 @@ export function lookedAt(ask: Approval, cwd: string): NonNullable<AskPreview['te
   };
 }
 
-function rowsOf(shown: PickInput): readonly Row[] {
+function pickRows(shown: PickInput): readonly Row[] {
   const { ask } = shown;
   const asked = approvalAnswers(ask, shown);
   const { answers } = asked;
@@ -441,9 +441,9 @@ function isCut({ ask, openFile, ...over }: Omit<PickInput, keyof AnswerSetting>)
         const files = byPath(shownDiffs(ask, detail.diffs));
         if (files.some(({ path }) => isLongName(fileName(path)))) return true;
         if (files.length !== 1) return files.length > MOST_FILES;
-        const lines = changedLines(files[0]?.diffs ?? []);
-        if (openFile !== undefined) return rowsOfLines(lines.slice(0, countUnderPick(lines, MOST_ANSWERS, over))) > MOST_UNDER_PICK;
-        return lines.length > MOST_LINES || lines.some(({ text }) => lineTexts(text).isCut);
+        const lines = linesOf(files[0]?.diffs ?? []);
+        const shown = openFile === undefined ? lines : linesToShow(lines, { ...over, above: MOST_ANSWERS });
+        return shown.some((line) => line.isCut) || (openFile === undefined ? lines.length > MOST_LINES : rowsOf(shown) > MOST_UNDER_PICK);
       }
       case 'mcp':
         return isLongName(detail.tool + detail.server) || isLong(inputText(detail.input));
@@ -522,7 +522,7 @@ function fileName(path: string): string {
 
 /** A name that is longer than a row goes on in the next. */
 function fileRows({ path, diffs }: FileDiffs, amount: string): readonly Row[] {
-  const [label = '', ...more] = commandRows(fileName(path), MOST_LINES, ROW_WIDTH - BESIDE_LINE).rows;
+  const [label = '', ...more] = commandRows(fileName(path), MOST_LINES, ROW_WIDTH - BESIDE_NAME).rows;
   const first: Row = {
     label,
     description: [fate(diffs), amount, unplacedNote(diffs)].filter(Boolean).join(' · '),
@@ -545,10 +545,9 @@ function moreFiles(files: readonly FileDiffs[], amounts: readonly string[]): rea
 function changeRows({ path, diffs }: FileDiffs, over: PickInput | undefined, heading: string, above: number): readonly Row[] {
   const note = unplacedNote(diffs);
   const summaries = diffs.filter((diff) => diff.summary).map((diff) => plainRow(diff.after ?? diff.before ?? ''));
-  const lines = changedLines(diffs);
-  const under = over ? countUnderPick(lines, above + summaries.length, over) : MOST_LINES;
-  const count = rowsOfLines(lines.slice(0, under)) > MOST_UNDER_PICK ? MOST_LINES : under;
-  const rows = lines.slice(0, count);
+  const lines = linesOf(diffs);
+  const outOfSight = over ? linesToShow(lines, { ...over, above: above + summaries.length }) : lines;
+  const rows = over && rowsOf(outOfSight) <= MOST_UNDER_PICK ? outOfSight : outOfSight.slice(0, MOST_LINES);
   if (rows.length === 0 && summaries.length === 0 && note === '') return [];
   const more = lines.length - rows.length;
   const action: Action = { do: 'look', path };
@@ -559,8 +558,9 @@ function changeRows({ path, diffs }: FileDiffs, over: PickInput | undefined, hea
     ...rows.flatMap((line, at): readonly Row[] => {
       const number = line.after ?? line.before;
       const firstOfRun = number !== undefined && rows[at - 1]?.sign !== line.sign;
-      const [first, ...rest] = lineRows(line);
-      return [firstOfRun ? { ...first, description: vscode.l10n.t('line {0}', number) } : first, ...rest];
+      const place = firstOfRun ? { description: vscode.l10n.t('line {0}', number) } : {};
+      const blank = { iconPath: new vscode.ThemeIcon('blank'), alwaysShow: true };
+      return line.rows.map((label, row): Row => ({ label, ...blank, ...(row === 0 ? place : {}) }));
     }),
     ...(rows.length > 0 && more > 0
       ? [{ ...plainRow(t('Show {0} more {0|line|lines}', more)), iconPath: new vscode.ThemeIcon('ellipsis'), action }]
@@ -568,35 +568,8 @@ function changeRows({ path, diffs }: FileDiffs, over: PickInput | undefined, hea
   ];
 }
 
-/** The rows of a changed line, which are cut after the fourth. */
-function lineRows({ sign, text }: DiffLine): readonly [Row, ...Row[]] {
-  const [first = '', ...rest] = lineTexts(text).rows;
-  const row = (label: string): Row => ({ label, iconPath: new vscode.ThemeIcon('blank'), alwaysShow: true });
-  return [row(`${sign === '+' ? '+' : '−'} ${first}`), ...rest.map(row)];
-}
-
-function lineTexts(text: string) {
-  const { rows, more } = commandRows(text.slice(0, LAID_OUT).replace(/\s+/g, ' ').trim(), MOST_ROWS_OF_LINE, ROW_WIDTH - BESIDE_LINE);
-  return { rows: more > 0 ? rows.with(-1, `${rows.at(-1)}…`) : rows, isCut: more > 0 };
-}
-
-/** Lines of several rows make the pick longer, so that it covers more. */
-function countUnderPick(lines: readonly DiffLine[], above: number, over: Pick<PickInput, 'title' | 'lineHeight'>): number {
-  const next = (count: number) => linesUnderPick(lines, above + rowsOfLines(lines.slice(0, count)) - count, over);
-  let count = next(0);
-  for (let more = next(count); more > count; more = next(count)) count = more;
-  return count;
-}
-
-function rowsOfLines(lines: readonly DiffLine[]): number {
-  return lines.flatMap(lineRows).length;
-}
-
-function changedLines(diffs: readonly Diff[]): readonly DiffLine[] {
-  return diffs
-    .filter((diff) => !diff.summary)
-    .flatMap((diff) => hunksOf(diff).hunks.flat())
-    .filter((line) => line.sign !== ' ');
+function linesOf(diffs: readonly Diff[]): readonly ChangedLine[] {
+  return changedLines(diffs, vscode.workspace.getConfiguration('diffEditor').get<boolean>('ignoreTrimWhitespace') === true);
 }
 
 /** A row that only shows text. */
