@@ -137,7 +137,7 @@ export class Agents {
       kind: 'process',
       command: process.execPath,
       args: [this.#script(), '--wire', '--live-output', '--work-dir', cwd, ...folders, '--session', id],
-      env: { ELECTRON_RUN_AS_NODE: '1', ...(await this.#modelEnvironment()) },
+      env: { ELECTRON_RUN_AS_NODE: '1', PATH: await loginPath(), ...(await this.#modelEnvironment()) },
       cwd,
     };
   }

@@ -32,7 +32,9 @@ const inWindow = suite({
     install = () => writeFileSync(path.join(bin, 'may'), '');
     isChecked = () => existsSync(path.join(bin, 'checked'));
     writeFileSync(path.join(bin, 'npm'), `#!/bin/sh\ncd '${bin}'\nuntil [ -e may ]; do sleep 0.1; done\nmv brought qwen\n`);
-    for (const name of ['brought', 'npm']) chmodSync(path.join(bin, name), 0o755);
+    // As on a desktop: only the login shell knows the folder.
+    writeFileSync(path.join(bin, 'shell'), `#!/bin/sh\nexport PATH='${bin}':"$PATH"\n[ "$3" = -c ] && exec sh -c "$4"\nexec sh "$@"\n`);
+    for (const name of ['brought', 'npm', 'shell']) chmodSync(path.join(bin, name), 0o755);
     server = new FakeChat({
       [CHAT]: (reply, { body }) => reply.all(start(), ...said(`You said ${body.messages.at(-1)?.parts[0]?.text}.`), finish()),
       '/v1/models': (reply, { headers }) => {
@@ -43,7 +45,7 @@ const inWindow = suite({
     await server.start();
     return {
       machineSettings: settingsFor(`${server.url}${CHAT}`),
-      env: { PATH: `${bin}:${process.env.PATH}` },
+      env: { SHELL: path.join(bin, 'shell') },
       agents: 'parley-agent',
       end: async () => {
         await server.stop();
@@ -197,5 +199,21 @@ test(
     await page.screenshot({ path: path.join(pictures, 'agent-installed.png') });
     await page.getByRole('button', { name: 'New Session' }).last().click();
     await chat.frame.locator('.pill', { hasText: 'Qwen Code' }).waitFor();
+  }),
+);
+
+test(
+  'commands of the included agent find what the login shell finds',
+  inWindow(async ({ window }) => {
+    const { chat, pick } = window;
+    await window.command('Parley: Configure Model');
+    await choose(window, 'No model');
+    await pick.gone();
+    await window.command('Parley: New Session with Agent');
+    await choose(window, 'Parley Agent');
+    await chat.frame.locator('.pill', { hasText: 'Parley Agent' }).waitFor();
+    await chat.say('run `gemini`');
+    await pick.choose('Allow once');
+    await chat.lastTurn.getByText('0.31.0').first().waitFor({ state: 'attached' });
   }),
 );
