@@ -125,10 +125,10 @@ test(
     await window.openChat();
     await chat.say('plan it');
     await chat.frame
-      .getByText(/Starting .*… \(3 s\)/)
+      .getByText(/Starting \(3 s\)/)
       .first()
       .waitFor();
-    await window.statusItem(/Starting .*… \(3 s\)/).waitFor();
+    await window.statusItem(/Starting \(3 s\)/).waitFor();
     await window.pictures('wire-starting');
   }),
 );

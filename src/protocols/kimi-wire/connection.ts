@@ -6,7 +6,7 @@ import type { Answer } from '../../session/intents.ts';
 import type { Offers, ToolOffer } from '../../session/model.ts';
 import { junkWhileOpening } from '../junk.ts';
 import { atLeast, type Feature, isNewer, LEGACY, modeChoice, parseVersion, readInitialize, readReply, SINCE } from './codec.ts';
-import { isKimiCode, programOf, refusedSessionFlag, whyClosed, wireLaunch } from './launch.ts';
+import { isKimiCode, refusedSessionFlag, whyClosed, wireLaunch } from './launch.ts';
 import { codes, type InitializeResult, type methods, NEWEST_VERSION } from './schema.ts';
 import type { Handshake, WireAgent, WireState } from './state.ts';
 
@@ -48,7 +48,7 @@ export abstract class WireConnection extends Step<WireState> {
     clear(state.missing);
     this.open(AGENT, { sessionFlag: how.sessionFlag } satisfies Start);
     if (key !== null) this.emit({ type: 'resume.set', key });
-    this.emit({ type: 'link.opening', note: t('Starting {0}…', programOf(setup.command)) });
+    this.emit({ type: 'link.opening' });
     setup.limits.notes.forEach((ms, at) => this.timer(`note ${at}`, ms));
     this.timer('silence', setup.limits.silence);
     const offered = setup.tools.filter((tool) => reasonAgainst(tool) === undefined);
@@ -246,11 +246,7 @@ export abstract class WireConnection extends Step<WireState> {
     if (!handshake) return;
     const seconds = Math.round((setup.limits.notes[at] ?? 0) / 1000);
     if (handshake.junk !== null) this.emit(junkWhileOpening(handshake.junk, 'Wire'));
-    else
-      this.emit({
-        type: 'link.opening',
-        note: `${t('Starting {0}…', programOf(setup.command))} (${seconds} s)`,
-      });
+    else this.emit({ type: 'link.opening', note: `${t('Starting')} (${seconds} s)` });
     if (at === 0) this.port(null, 'legacy', 'probe', { what: 'legacy' } satisfies Probe);
   }
   /** Asks what to do about an agent that does not answer. */
