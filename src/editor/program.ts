@@ -207,7 +207,7 @@ function buildSurfaces(
       diffsClosed: async (sessionId, askId) => void (await review.diffsClosed(sessionId, askId)),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
       keep: (text) => void chat.insert([{ type: 'text', text }]).catch(failed('Feedback could not be kept')),
-      addSessionRule: (sessionId, rule) => core.rules.addForSession(sessionId, rule),
+      addSessionRule: (sessionId, rule) => void core.rules.addForSession(sessionId, rule).catch(failed('A rule could not be kept')),
       makeRule: (sessionId, ask, shown) => rules.make(sessionId, ask, shown),
       manageRules: () => void rules.manage().catch(failed('The approval rules could not be shown')),
       restoreFocus: restoreFocus,

@@ -42,13 +42,12 @@ export function allowedEarlier({ turns, cwd }: Pick<Session, 'turns' | 'cwd'>): 
   return all;
 }
 
-/** The answer, in the agent's words, after which the agent would run a command without asking; undefined where no answer names it. */
-export function commandAllowedEarlier({ turns, cwd }: Pick<Session, 'turns' | 'cwd'>, command: string): string | undefined {
-  for (const turn of turns)
-    for (const call of callsOf(turn)) {
-      const kept = call.kind === 'execute' ? standingAnswerTo(call, cwd) : undefined;
-      if (kept?.covers({ ...call, input: { command: command.trim() } })) return kept.label;
-    }
+/** The answer to one of these calls, in the agent's words, after which the agent would run a command without asking; undefined where none names it. */
+export function commandAllowedEarlier(calls: readonly ToolCall[], cwd: string, command: string): string | undefined {
+  for (const call of calls) {
+    const kept = call.kind === 'execute' ? standingAnswerTo(call, cwd) : undefined;
+    if (kept?.covers({ ...call, input: { command: command.trim() } })) return kept.label;
+  }
   return undefined;
 }
 

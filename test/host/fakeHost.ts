@@ -49,6 +49,11 @@ export class FakeSessionHost implements SessionHost {
   close(askId: string, id = this.active ?? ''): void {
     this.say(id, { type: 'ask.closed', askId, how: 'answered' });
   }
+  /** The user closes the session. */
+  leave(id: string): void {
+    this.#sessions.delete(id);
+    this.#lists.fire();
+  }
   openAsks(id = this.active ?? ''): readonly string[] {
     return this.#sessions.get(id)?.store.now.asks.map((ask) => ask.id) ?? [];
   }

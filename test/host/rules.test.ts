@@ -5,15 +5,13 @@ import { ApprovalRules, RuleStore } from '../../src/editor/approvals/rules.ts';
 import { type InputOptions, type ListOptions, type PickChoice, QuickInputs } from '../../src/editor/quickInputs.ts';
 import { command, FakeSessionHost } from './fakeHost.ts';
 
-/** A store of the workspace that holds one value. */
+/** A store of the workspace, which keeps what JSON keeps. */
 function memento(): vscode.Memento {
-  let kept: unknown;
+  const kept = new Map<string, string>();
   return {
-    keys: () => [],
-    get: (): undefined => kept as undefined,
-    update: async (_: string, value: unknown) => {
-      kept = value;
-    },
+    keys: () => [...kept.keys()],
+    get: (key: string): undefined => JSON.parse(kept.get(key) ?? 'null') ?? undefined,
+    update: async (key: string, value: unknown) => void kept.set(key, JSON.stringify(value)),
   };
 }
 
@@ -60,6 +58,7 @@ const shown = { signal: new AbortController().signal, until: async () => {} };
 
 describe('approval rules', () => {
   let life: Lifetime;
+  let kept: vscode.Memento;
   let store: RuleStore;
   let fakeHost: FakeSessionHost;
   let told: string[];
@@ -68,7 +67,8 @@ describe('approval rules', () => {
 
   beforeEach(() => {
     life = new Lifetime();
-    store = new RuleStore(memento());
+    kept = memento();
+    store = new RuleStore(kept);
     fakeHost = new FakeSessionHost('/project', 'a');
     told = [];
     put('showInformationMessage', async (text: string) => void told.push(text));
@@ -87,10 +87,38 @@ describe('approval rules', () => {
     return { inputs, rules: life.own(new ApprovalRules(store, fakeHost, inputs)) };
   };
 
+  /** Answers of the user that the agent keeps: two without a place, and one in this workspace. */
+  const allowForGood = (turnId = 't') => {
+    const call = {
+      id: 'c',
+      name: 'shell',
+      title: 'make',
+      kind: 'execute',
+      status: 'waiting',
+      inputText: '',
+      output: [],
+      locations: [],
+    } as const;
+    for (const [id, title, label, reach] of [
+      ['c', 'make', 'Always allow make', {}],
+      ['d', 'npm run lint', 'Allow for this session', {}],
+      ['e', 'npm test', 'Always allow "npm test"', { reach: 'In this workspace' }],
+    ] as const) {
+      fakeHost.say('a', { type: 'part.added', turnId, part: { kind: 'call', id, call: { ...call, id, title } } });
+      fakeHost.open({ ...command(id, title), turnId, callId: id });
+      fakeHost.say('a', {
+        type: 'ask.decided',
+        askId: id,
+        decision: { kind: 'approval', by: 'user', effect: 'allow_always', label, ...reach },
+      });
+      fakeHost.close(id);
+    }
+  };
+
   it('a rule for one agent holds for no other', async () => {
     const rule = { kind: 'command', pattern: 'npm test', decision: 'allow' } as const;
     await store.add({ rule: { ...rule, agent: 'one' }, scope: 'workspace' });
-    store.addForSession('s', { kind: 'edit', decision: 'reject' });
+    await store.addForSession('s', { kind: 'edit', decision: 'reject' });
     const kinds = (profile: string | undefined, session?: string) => store.of(profile, session).map((one) => one.kind);
     assert.deepEqual([kinds('one'), kinds('other'), kinds(undefined), kinds('other', 's')], [['command'], [], [], ['edit']]);
   });
@@ -150,31 +178,8 @@ describe('approval rules', () => {
 
   it('are listed with where they hold, those an agent keeps among them, and removed after a question', async () => {
     await store.add({ rule: { kind: 'command', pattern: 'npm test', decision: 'allow', agent: 'none' }, scope: 'workspace' });
-    store.addForSession('a', { kind: 'edit', decision: 'allow' });
-    const call = {
-      id: 'c',
-      name: 'shell',
-      title: 'make',
-      kind: 'execute',
-      status: 'waiting',
-      inputText: '',
-      output: [],
-      locations: [],
-    } as const;
-    for (const [id, title, label, reach] of [
-      ['c', 'make', 'Always allow make', {}],
-      ['d', 'npm run lint', 'Allow for this session', {}],
-      ['e', 'npm test', 'Always allow "npm test"', { reach: 'In this workspace' }],
-    ] as const) {
-      fakeHost.say('a', { type: 'part.added', turnId: 't', part: { kind: 'call', id, call: { ...call, id, title } } });
-      fakeHost.open({ ...command(id, title), callId: id });
-      fakeHost.say('a', {
-        type: 'ask.decided',
-        askId: id,
-        decision: { kind: 'approval', by: 'user', effect: 'allow_always', label, ...reach },
-      });
-      fakeHost.close(id);
-    }
+    await store.addForSession('a', { kind: 'edit', decision: 'allow' });
+    allowForGood();
     const { rules, inputs } = rulesWith('Allow: npm test · In this workspace · with Agent a');
     await rules.manage();
     assert.deepEqual(inputs.lists[0]?.map(rowText), [
@@ -188,5 +193,42 @@ describe('approval rules', () => {
     ]);
     assert.deepEqual(told, ['Remove the rule “Allow: npm test”?']);
     assert.deepEqual(store.of('none'), []);
+  });
+
+  it('for a session stay over a reload of the window, are listed while it is open, and go with it', async () => {
+    const rule = { kind: 'edit', decision: 'allow' } as const;
+    await store.addForSession('a', rule);
+    await store.addForSession('not restored yet', rule);
+    store = new RuleStore(kept);
+    assert.deepEqual(store.of('none', 'a'), [rule]);
+    const { rules, inputs } = rulesWith();
+    await rules.manage();
+    assert.equal(inputs.lists[0]?.filter(({ label }) => label.startsWith('Allow')).length, 1);
+    fakeHost.leave('a');
+    assert.deepEqual(store.of('none', 'a'), []);
+    assert.deepEqual(store.of('none', 'not restored yet'), [rule]);
+  });
+
+  it('an agent that has ended has forgotten what was allowed for its session, and the list and the trial say so', async () => {
+    allowForGood();
+    const trial = ['Try a command…', 'npm run lint'];
+    const { rules, inputs } = rulesWith(...trial);
+    await rules.manage();
+    const agent = { protocol: 'none', name: 'Agent a' };
+    fakeHost.say('a', { type: 'link.closed', reason: 'Interrupted', at: 2 });
+    const [closed, again, later] = [rulesWith(), rulesWith(...trial), rulesWith()];
+    await closed.rules.manage();
+    fakeHost.say('a', { type: 'link.opening' });
+    fakeHost.say('a', { type: 'link.ready', agent, offers: {} });
+    await again.rules.manage();
+    const byAgent = (from: Scripted) => from.lists[0]?.map(rowText).filter((text) => text.startsWith('Agent a'));
+    const lasting = ['Agent a: Always allow make · the agent decides how far', 'Agent a: Always allow "npm test" · In this workspace'];
+    assert.deepEqual([byAgent(closed.inputs), byAgent(again.inputs)], [lasting, lasting]);
+    assert.match(inputs.hints[0] ?? '', /^Agent a: “Allow for this session”/);
+    assert.deepEqual(again.inputs.hints, ['No rule decides: you would be asked.']);
+    fakeHost.say('a', { type: 'turn.started', turnId: 'u', at: 3, prompt: [] });
+    allowForGood('u');
+    await later.rules.manage();
+    assert.equal(byAgent(later.inputs)?.length, 3);
   });
 });

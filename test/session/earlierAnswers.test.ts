@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allowedEarlier, commandAllowedEarlier } from '../../src/session/earlierAnswers.ts';
 import type { Part, ToolCall, Turn } from '../../src/session/model.ts';
+import { callsOf } from '../../src/session/select.ts';
 
 const call = (id: string, more: Partial<ToolCall>): ToolCall => ({
   id,
@@ -61,7 +62,7 @@ test('a command can be tried against what the agents were allowed', () => {
   ];
   const tried = ['make', ' make ', 'make all', 'touch b', 'touch b; rm c', 'npm test', ''];
   assert.deepEqual(
-    tried.map((command) => commandAllowedEarlier({ turns, cwd: '/w' }, command)),
+    tried.map((command) => commandAllowedEarlier(turns.flatMap(callsOf), '/w', command)),
     ['Always allow make', 'Always allow make', undefined, 'Always allow: touch *', undefined, undefined, undefined],
   );
 });

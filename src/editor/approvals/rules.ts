@@ -4,9 +4,9 @@ import { workspacePathsAt } from '../../live/diskFiles.ts';
 import type { HostedSession, SessionHost } from '../../live/surface.ts';
 import { coveredBy } from '../../session/callWords.ts';
 import { commandAllowedEarlier } from '../../session/earlierAnswers.ts';
-import type { Approval, Session, SessionId, ToolCall } from '../../session/model.ts';
+import type { Approval, Decision, Session, SessionId, ToolCall, TurnId } from '../../session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../../session/policy.ts';
-import { callsOf, callTitle, titleOf } from '../../session/select.ts';
+import { callsOf, callTitle, forSession, titleOf } from '../../session/select.ts';
 import { approvalHeading } from '../../session/shownApproval.ts';
 import { suggestedRules } from '../../session/suggestedRules.ts';
 import { commandTitle } from '../commandTitle.ts';
@@ -41,11 +41,14 @@ interface KnownRule {
 
 /** Storage key for the rules of this workspace: in the editor's own storage, because the user has not decided on a rule that comes with a repository. */
 const WORKSPACE_KEY = 'approvals.rules';
+/** The same for the rules of sessions, which stay open over a reload of the window. */
+const SESSIONS_KEY = 'approvals.sessionRules';
+/** Sessions whose rules are kept: those of a window that never came back would stay for ever. */
+const MOST_SESSIONS = 100;
 
 /** The user's approval rules of every scope, as sessions read them. */
 export class RuleStore {
   readonly #workspace: vscode.Memento;
-  readonly #sessions = new Map<SessionId, readonly StoredRule[]>();
 
   constructor(workspace: vscode.Memento) {
     this.#workspace = workspace;
@@ -59,18 +62,23 @@ export class RuleStore {
 
   all(): readonly KnownRule[] {
     return [
-      ...[...this.#sessions].flatMap(([sessionId, rules]) => rules.map((rule): KnownRule => ({ rule, scope: 'session', sessionId }))),
+      ...this.#bySession().flatMap(([sessionId, rules]) => rules.map((rule): KnownRule => ({ rule, scope: 'session', sessionId }))),
       ...this.#ofWorkspace().map((rule): KnownRule => ({ rule, scope: 'workspace' })),
       ...approvalRules().map((rule): KnownRule => ({ rule, scope: 'everywhere' })),
     ];
   }
 
-  addForSession(sessionId: SessionId, rule: StoredRule): void {
-    this.#sessions.set(sessionId, [...this.#ofSession(sessionId), rule]);
+  async addForSession(sessionId: SessionId, rule: StoredRule): Promise<void> {
+    await this.#setForSession(sessionId, [...this.#ofSession(sessionId), rule]);
+  }
+
+  /** Forgets the rules of a session that was closed: opened again later, it asks. */
+  async sessionClosed(sessionId: SessionId): Promise<void> {
+    if (this.#ofSession(sessionId).length > 0) await this.#setForSession(sessionId, []);
   }
 
   async add({ rule, scope, sessionId }: KnownRule): Promise<void> {
-    if (scope === 'session' && sessionId !== undefined) this.addForSession(sessionId, rule);
+    if (scope === 'session' && sessionId !== undefined) await this.addForSession(sessionId, rule);
     else if (scope === 'workspace') await this.#workspace.update(WORKSPACE_KEY, [...this.#ofWorkspace(), rule]);
     else await setApprovalRules([...approvalRules(), rule]);
   }
@@ -80,13 +88,23 @@ export class RuleStore {
       const at = rules.findIndex((one) => JSON.stringify(one) === JSON.stringify(rule));
       return at < 0 ? rules : rules.toSpliced(at, 1);
     };
-    if (scope === 'session' && sessionId !== undefined) this.#sessions.set(sessionId, without(this.#ofSession(sessionId)));
+    if (scope === 'session' && sessionId !== undefined) await this.#setForSession(sessionId, without(this.#ofSession(sessionId)));
     else if (scope === 'workspace') await this.#workspace.update(WORKSPACE_KEY, without(this.#ofWorkspace()));
     else await setApprovalRules(without(approvalRules()));
   }
 
   #ofSession(sessionId: SessionId | undefined): readonly StoredRule[] {
-    return sessionId === undefined ? [] : (this.#sessions.get(sessionId) ?? []);
+    return this.#bySession().find(([id]) => id === sessionId)?.[1] ?? [];
+  }
+
+  #bySession(): readonly (readonly [SessionId, readonly StoredRule[]])[] {
+    return Object.entries(this.#workspace.get<object>(SESSIONS_KEY) ?? {}).map(([id, rules]) => [id, readRules(rules)] as const);
+  }
+
+  async #setForSession(sessionId: SessionId, rules: readonly StoredRule[]): Promise<void> {
+    const others = this.#bySession().filter(([id]) => id !== sessionId);
+    const all = rules.length === 0 ? others : [...others, [sessionId, rules] as const];
+    await this.#workspace.update(SESSIONS_KEY, Object.fromEntries(all.slice(-MOST_SESSIONS)));
   }
 
   #ofWorkspace(): readonly StoredRule[] {
@@ -102,17 +120,23 @@ export class ApprovalRules implements Disposable {
   readonly #life = new Lifetime();
   /** Latest approvals of each session's agents, to preview what a rule would have covered. */
   #recent: readonly { readonly sessionId: SessionId; readonly ask: Approval }[] = [];
+  /** The last turn before the agent of a session was started again. */
+  readonly #lastBefore = new Map<SessionId, TurnId | undefined>();
+  #open: readonly SessionId[];
 
   constructor(store: RuleStore, host: SessionHost, inputs: QuickInputs) {
     this.#store = store;
     this.#host = host;
     this.#inputs = inputs;
+    this.#open = host.all;
     this.#life.own(
-      host.onChange((sessionId, { event }) => {
+      host.onChange((sessionId, { event, before }) => {
         if (event.type === 'ask.opened' && event.ask.kind === 'approval')
           this.#recent = [{ sessionId, ask: event.ask }, ...this.#recent].slice(0, RECENT);
+        if (before.link.state === 'closed') this.#lastBefore.set(sessionId, before.turns.at(-1)?.id);
       }),
     );
+    this.#life.own(host.onSessions(() => this.#forgetClosed()));
   }
 
   dispose(): void {
@@ -156,7 +180,8 @@ export class ApprovalRules implements Disposable {
   /** Lists every rule; choosing one removes it after a confirmation. Commands can be tried here too. */
   async manage(): Promise<void> {
     type Row = KnownRule | 'try' | 'settings' | 'agents';
-    const known = this.#store.all();
+    // Those of a session that has not come back decide nothing.
+    const known = this.#store.all().filter(({ sessionId }) => sessionId === undefined || this.#host.get(sessionId) !== undefined);
     const chosen = await this.#inputs.pick<Row>(
       [
         { label: vscode.l10n.t('Try a command…'), value: 'try' },
@@ -188,13 +213,13 @@ export class ApprovalRules implements Disposable {
     const hint = (text: string, show: (hint: string | undefined) => void) => {
       const isPasted = text.length > length + 1;
       length = text.length;
-      const say = () => show(text.trim() === '' ? undefined : this.#verdict(withLines(text, copied)));
-      say();
+      const showVerdict = () => show(text.trim() === '' ? undefined : this.#verdict(withLines(text, copied)));
+      showVerdict();
       const late = isPasted ? vscode.env.clipboard.readText() : undefined;
       late?.then(
         (found) => {
           copied = found;
-          say();
+          showVerdict();
         },
         () => {},
       );
@@ -221,7 +246,7 @@ export class ApprovalRules implements Disposable {
     const decides = (decision: ApprovalRule['decision']) =>
       rules.find((one) => one.decision === decision && autoAnswer(ask, [one], cwd, workspacePathsAt(cwd)) !== undefined);
     const deciding = decides('reject') ?? decides('allow');
-    const byAgent = active && !deciding ? commandAllowedEarlier(active.store.now, command) : undefined;
+    const byAgent = active && !deciding ? commandAllowedEarlier(this.#callsKept(active.store.now), cwd, command) : undefined;
     if (active && byAgent !== undefined) return `${plainLabel(`${active.store.now.agent.name}: “${byAgent}”`)} · ${keptByAgentText()}`;
     if (!deciding) return vscode.l10n.t('No rule decides: you would be asked.');
     return vscode.l10n.t('Decided without asking, by the rule “{0}”.', ruleText(deciding));
@@ -246,9 +271,26 @@ export class ApprovalRules implements Disposable {
   #byAgents(): readonly KeptByAgent[] {
     const told = this.#host.all.flatMap((id) => {
       const session = this.#host.get(id)?.store.now;
-      return session ? session.turns.flatMap(callsOf).flatMap((call) => keptText(call, session)) : [];
+      return session ? this.#callsKept(session).flatMap((call) => keptText(call, session)) : [];
     });
     return [...new Map(told.map((one) => [`${one.label} ${one.description}`, one])).values()].slice(0, MOST_BY_AGENTS);
+  }
+
+  /** The calls of a session without those that were allowed for the session of an agent that has ended since: it has forgotten them. */
+  #callsKept({ id, link, turns }: Session): readonly ToolCall[] {
+    const last = this.#lastBefore.get(id);
+    const from = link.state === 'closed' ? turns.length : turns.findIndex((turn) => turn.id === last) + 1;
+    return turns.flatMap((turn, at) => callsOf(turn).filter(({ decision }) => at >= from || !isForSession(decision)));
+  }
+
+  /** A session that is closed takes its rules along; one that the window has not restored yet keeps them. */
+  #forgetClosed(): void {
+    const closed = this.#open.filter((id) => this.#host.get(id) === undefined);
+    this.#open = this.#host.all;
+    for (const id of closed) {
+      this.#lastBefore.delete(id);
+      void this.#store.sessionClosed(id);
+    }
   }
 
   /** The name of a profile's agent, if a session has it. */
@@ -266,6 +308,10 @@ export class ApprovalRules implements Disposable {
 
 function keptByAgentText(): string {
   return vscode.l10n.t('The agent remembers this by itself, usually until its session ends. Parley cannot take it back.');
+}
+
+function isForSession(decision: Decision | undefined): boolean {
+  return decision?.kind === 'approval' && forSession(`${decision.label ?? ''} ${decision.reach ?? ''}`);
 }
 
 /** The permission that a call's answer gave its agent, in the agent's words, with what it was given for where they do not say it. */
