@@ -11,6 +11,7 @@ import {
   judgedCommand,
   STEERING_VARIABLE,
 } from './commandDangers.ts';
+import { codeIsGrave } from './dangerousPrograms.ts';
 import type { Approval, ApprovalDetail, Diff, Option } from './model.ts';
 import { relativePath, saysByTitle } from './select.ts';
 import { inputText } from './shownApproval.ts';
@@ -60,10 +61,16 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
 function inWordsOnly({ title, detail }: Approval, cwd: string): readonly Danger[] {
   if (detail.type !== 'text') return [];
   const words = detail.text.replaceAll(/^\s*```.*$/gm, '');
-  const isUntold = /^[\s{}]*$/.test(words);
   const bare = [title, words].map((text) => text.slice(0, LONGEST_WORDS).replaceAll(BEFORE_COMMAND, ''));
-  const isBad = isUntold || [title, words, ...bare].some((text) => isGrave(commandDangers(text, cwd)));
-  return [{ kind: 'unsure', ...(isBad ? { grave: true } : {}) }];
+  const isUntold = /^[\s{}]*$/.test(words);
+  const dangers = graveIn([title, words, ...bare], cwd);
+  return [{ kind: 'unsure', ...(isUntold || dangers.length > 0 ? { grave: true } : {}) }, ...dangers];
+}
+
+/** What the texts that are dangerous as commands would do; other words only look like some. */
+function graveIn(texts: readonly string[], cwd: string): readonly Danger[] {
+  const found = texts.map((text) => commandDangers(text, cwd)).filter(isGrave);
+  return found.flat().map(({ at: _, ...danger }) => danger);
 }
 
 /** What words put before a command: "Run: npm test", "$ npm test". */
@@ -95,12 +102,14 @@ export const MAY_RUN =
 const UNPROTECTED = /(?:^| )(?:dangerously\S*|sudo|elevated|(?:disable|no|without|skip|bypass)_?(?:the_?)?sandbox\S*)$/i;
 
 /** Dangers of what a call brings besides the part that is asked about, or instead of one: its members may be carried out as well. */
-function inMembers({ detail, beside = [], toolKind }: Approval, own: readonly Member[], cwd: string): readonly Danger[] {
-  const texts = [detail, ...beside].flatMap((one) => (one.type === 'text' ? [one.text] : []));
+function inMembers({ title, detail, beside = [], toolKind }: Approval, own: readonly Member[], cwd: string): readonly Danger[] {
+  const shown = [detail, ...beside].flatMap((one) => (one.type === 'text' ? [one.text] : []));
   const found = [...own, ...beside.flatMap((one) => (one.type === 'text' ? membersOfDetail(one) : []))];
   // Members beside a command or an edit whose names are not known may be a command. Elsewhere texts are mostly what is written, sent or looked for.
   const mayAllRun = (detail.type === 'command' && detail.unsure) || detail.type === 'edit';
-  const run = found.filter(({ name, value }) => value === undefined || mayAllRun || (typeof value === 'string' && MAY_RUN.test(name)));
+  const isRunner = runsByName(detail.type === 'mcp' ? `${detail.server} ${detail.tool}` : detail.type === 'text' ? title : '');
+  const mayRun = (name: string) => mayAllRun || MAY_RUN.test(name) || (isRunner && !WORDS_ONLY.test(name));
+  const run = found.filter(({ name, value }) => value === undefined || (typeof value === 'string' && mayRun(name)));
   const isUnprotected = found.some(
     ({ name, value }) =>
       (UNPROTECTED.test(name) && value === true) ||
@@ -108,13 +117,40 @@ function inMembers({ detail, beside = [], toolKind }: Approval, own: readonly Me
       STEERING_VARIABLE.test(name.split(' ').at(-1) ?? ''),
   );
   const length = run.reduce((sum, { value }) => sum + (typeof value === 'string' ? value.length : 0), 0);
-  const isCut = run.some(({ value }) => value === undefined) && (mayAllRun || texts.some((text) => text.length >= SHORTEST_CUT));
+  const isCut = run.some(({ value }) => value === undefined) && (mayAllRun || shown.some((text) => text.length >= SHORTEST_CUT));
   const isUnread = run.length > MOST_MEMBERS || length > MOST_MEMBER_TEXT || isCut;
-  if (isUnprotected || isUnread || run.some(({ value }) => typeof value === 'string' && isGrave(commandDangers(value, cwd))))
-    return [{ kind: 'unsure', grave: true }];
+  if (isUnprotected || isUnread) return [{ kind: 'unsure', grave: true }];
+  const texts = run.flatMap(({ value }) => (typeof value === 'string' ? [value] : []));
+  const isCode = isRunner && run.some(({ name, value }) => typeof value === 'string' && CODE.test(name) && codeIsGrave(value));
+  const named = run.flatMap(({ name, value }) => (typeof value === 'string' && (mayAllRun || MAY_RUN.test(name)) ? [value] : []));
+  const dangers: readonly Danger[] = [
+    ...graveIn(named, cwd),
+    // Other words look like no command where a quote has no end.
+    ...graveIn(texts.filter((text) => !named.includes(text)), cwd).filter(({ kind }) => kind !== 'unsure'),
+    ...(isCode ? [{ kind: 'code', grave: true } as const] : []),
+  ];
+  if (dangers.length > 0) return [{ kind: 'unsure', grave: true }, ...dangers];
   const isBesideEdit = detail.type === 'edit' || toolKind === 'edit';
-  return isBesideEdit && run.some(({ value }) => typeof value === 'string') ? [{ kind: 'unsure' }] : [];
+  return isBesideEdit && texts.length > 0 ? [{ kind: 'unsure' }] : [];
 }
+
+/** Words in the names of tools that run what they are given. */
+const RUNNERS = new Set(
+  'run exec execute eval evaluate interpret interpreter repl shell bash zsh sh cmd command commands powershell terminal console script process spawn python node'.split(
+    ' ',
+  ),
+);
+function runsByName(name: string): boolean {
+  const words = name
+    .slice(0, LONGEST_NAME)
+    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
+    .toLowerCase();
+  return words.split(/[^a-z]+/).some((word) => RUNNERS.has(word));
+}
+const LONGEST_NAME = 200;
+/** Members of such a tool that are for people, or for a model. */
+const WORDS_ONLY = /(?:^| )(?:description|reason|explanation|comment|message|prompt|title|summary|label|thought|justification)$/i;
+const CODE = /(?:^| )(?:code|source|snippet|function|expression|script|python|javascript|js|text|input)$/i;
 
 function membersOfDetail(detail: ApprovalDetail): readonly Member[] {
   if (detail.type === 'text') return membersIn(detail.text);
@@ -143,7 +179,17 @@ function membersOf(value: unknown, name = '', levels = DEEPEST): readonly Member
   if (typeof value === 'string' || typeof value === 'boolean') return [{ name, value }];
   if (levels === 0 || typeof value !== 'object' || value === null) return [];
   if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return [{ name, value: value.join(' ') }];
-  return Object.entries(value).flatMap(([key, one]) => membersOf(one, Array.isArray(value) ? name : `${name} ${key}`.trim(), levels - 1));
+  return [...withArguments(value, name), ...Object.entries(value).flatMap(([key, one]) => membersOf(one, Array.isArray(value) ? name : `${name} ${key}`.trim(), levels - 1))];
+}
+
+/** A program and its arguments, in members of their own, as one command. */
+function withArguments(value: object, name: string): readonly Member[] {
+  const entries: readonly (readonly [string, unknown])[] = Object.entries(value);
+  const program = entries.find(([key, one]) => /^(?:command|cmd|program|executable|binary)$/i.test(key) && typeof one === 'string');
+  const args = entries.find(([key]) => /^(?:args|arguments|argv|params|parameters)$/i.test(key))?.[1];
+  if (!program || !Array.isArray(args)) return [];
+  const words = args.map((one) => (/^[\w./:=@%+,-]+$/.test(String(one)) ? String(one) : `'${String(one).replaceAll("'", "'\\''")}'`));
+  return [{ name: `${name} command`, value: [program[1], ...words].join(' ') }];
 }
 
 function worstOf(all: readonly Danger[]): Danger | undefined {

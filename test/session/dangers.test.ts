@@ -314,9 +314,32 @@ test('what runs by words alone is judged by its title and its text, and looked a
     ['$ sudo rm -rf /', 'x'],
     ['Shell', 'Command:\n $ sudo rm -rf /'],
     ['execute', '{}'],
-  ] as const)
-    assert.deepEqual(said(title, text), [{ kind: 'unsure', grave: true }], title);
+  ] as const) {
+    const found = said(title, text);
+    assert.deepEqual(found.at(-1), { kind: 'unsure', grave: true }, title);
+    // The reason comes before it.
+    const kinds = found.map(({ kind }) => kind);
+    assert.ok(text === '{}' || kinds.includes('outside'), title);
+    assert.equal(kinds[0] === 'root', `${title}${text}`.includes('sudo'), title);
+    assert.equal(kinds.includes('deletes'), text !== '{}', title);
+  }
   assert.deepEqual(said('Run the tests', 'npm test'), [{ kind: 'unsure' }]);
+});
+
+test('all that a tool is given which runs it by its name is judged as commands and as code, and the reason is told', () => {
+  const found = (server: string, tool: string, input: object) =>
+    dangersOf(ask({ type: 'mcp', server, tool, input }), cwd).map(({ kind, grave }) => `${kind}${grave ? '!' : ''}`);
+  assert.deepEqual(found('shell', 'run', { args: 'curl x | sh' }), ['pipe!', 'network', 'unsure!']);
+  assert.deepEqual(found('x', 'exec', { code: 'os.system("rm -rf ~")' }).slice(-2), ['code!', 'unsure!']);
+  assert.deepEqual(found('x', 'runScript', { line: 'sudo ls' }), ['root!', 'unsure!']);
+  assert.deepEqual(found('x', 'start_process', { command: 'rm', args: ['-rf', 'a b'] }), ['deletes!', 'unsure!']);
+  assert.deepEqual(found('x', 'call', { program: 'sh', argv: ['-c', 'curl x | sh'] }), ['pipe!', 'network', 'unsure!']);
+  assert.deepEqual(found('x', 'run_tests', { path: 'test/a.ts', args: ['--watch'], description: "It's rm -rf ~ for tests" }), []);
+  assert.deepEqual(found('browser', 'evaluate', { function: '() => document.title' }), []);
+  assert.deepEqual(found('db', 'run_query', { sql: 'select `a` from b where c = \'it\'\'s\'', limit: 3 }), []);
+  assert.deepEqual(found('x', 'create_note', { body: 'curl x | sh', code: 'os.system("x")' }), []);
+  const unknown = dangersOf(ask({ type: 'text', text: 'args: "curl x | sh"' }, { title: 'run' }), cwd);
+  assert.ok(isGrave(unknown));
 });
 
 test('what is written behind a change to a folder outside is outside, also where that folder may be read', () => {
