@@ -405,6 +405,10 @@ class Judge {
   readonly #variables = new LineVariables();
   /** Guarded files that the commands before this one in its pipe name. */
   #piped: readonly ShellWord[] = [];
+  /** The texts that the command before this one prints; undefined where they are not in its words. */
+  #printed: readonly ShellWord[] | undefined;
+  /** The texts of files that the line has written: running one runs its text. */
+  readonly #written = new Map<string, readonly ShellWord[]>();
   #writes = 0;
   #isOutsideKnown = false;
 
@@ -457,7 +461,9 @@ class Judge {
     const { joined, instead, inputs, redirections, words } = command;
     // `< <(curl x)` reads what another program prints, and `< a` what the line has fetched.
     const reads = redirections.some(({ op, word }) => op === '<' && (word.substitutes || this.#fetched.has(baseName(word.text))));
-    const scope: Scope = { placeless, depth, piped: command.piped || reads, joined, instead, inputs };
+    const printed = command.piped ? this.#printed : undefined;
+    const scope: Scope = { placeless, depth, piped: command.piped || reads, joined, instead, inputs, printed };
+    this.#printed = printedBy(words, inputs, printed);
     const fetches = redirections.length > 0 && words.some((one) => FETCHES.test(nameOf(one.text)));
     for (const { op, word } of redirections) {
       if (!this.#has('words', 1)) return;
@@ -481,6 +487,21 @@ class Judge {
     if (/^\/dev\/(?:sd|hd|nvme|disk|vd|mmcblk|mem|port)/.test(word.text)) this.#at('overwrites', word, scope, true);
     if ((words.length === 0 || words[0]?.text === ':') && !this.#isHarmless(word.text)) this.#at('overwrites', word, scope, false);
     if (fetches) this.#fetched.add(baseName(word.text));
+    else this.#keepWritten(word, this.#printed);
+  }
+
+  #keepWritten({ text, expands }: ShellWord, texts: readonly ShellWord[] | undefined): void {
+    const name = baseName(text);
+    if (texts && !expands) this.#written.set(name, [...(this.#written.get(name) ?? []), ...texts].slice(0, MOST_VALUES));
+  }
+
+  /** Judges the text of a file that the line has written, as the shell reads it or, behind the line that names one, an interpreter. */
+  #judgeWritten(word: ShellWord, scope: Scope): void {
+    for (const text of this.#written.get(baseName(word.text)) ?? []) {
+      const [, program] = /^#!.{0,200}?([\w.-]+)(?:\s+-\S*)?\s*$/m.exec(text.text.split('\n', 1)[0] ?? '') ?? [];
+      if (program === undefined || SHELL.test(nameOf(program))) this.#judgeInner(text, text.text, scope);
+      else if (codeIsGrave(text.text)) this.#at('code', text, scope, true);
+    }
   }
 
   #judgeWords(all: readonly ShellWord[], scope: Scope): void {
@@ -723,6 +744,7 @@ class Judge {
   /** Judges a program that lies elsewhere, or that the same line fetched. */
   #judgeProgramPath(word: ShellWord, scope: Scope): void {
     if (this.#fetched.has(baseName(word.text)) && /[\\/]/.test(word.text)) this.#at('unsure', word, scope, true);
+    if (/[\\/]/.test(word.text)) this.#judgeWritten(word, scope);
     this.#judgeScript(word, scope);
   }
 
@@ -742,6 +764,7 @@ class Judge {
     if (program === 'source' || program === '.') {
       const [file] = operands;
       if (file) this.#judgeScript(file, scope);
+      if (file) this.#judgeWritten(file, scope);
       if (file?.substitutes || (file && scope.piped && STANDARD_INPUT.test(file.text))) this.#at('pipe', file, scope, true);
       else if (file?.expands || (file && this.#fetched.has(baseName(file.text)))) this.#at('unsure', file, scope, true);
       return;
@@ -796,6 +819,7 @@ class Judge {
     if (POWERSHELL.test(program) && !encoded) this.#judgeOperandsOfPowerShell(args, scope);
     const [file] = operands;
     if (file) this.#judgeScript(file, scope);
+    if (file) this.#judgeWritten(file, scope);
     if (file?.substitutes) this.#at('pipe', file, scope, true);
     else if (!file || STANDARD_INPUT.test(file.text)) {
       if (scope.piped || scope.fromXargs) this.#at('pipe', first, scope, true);
@@ -872,13 +896,14 @@ class Judge {
       ...(script ? [script] : []),
       ...(operands.length === 0 || STANDARD_INPUT.test(operands[0]?.text ?? '') ? scope.inputs : []),
     ];
-    for (const text of texts) {
+    const [file] = operands;
+    const written = texts.length === 0 && file ? (this.#written.get(baseName(file.text)) ?? []) : [];
+    for (const text of [...texts, ...written]) {
       if (text.substitutes) this.#at('pipe', text, scope, true);
       const runsShell = EDITOR.test(call.program) && /!|\bsystem\b|\bterm/.test(text.text);
       this.#at('code', text, scope, text.expands || runsShell || codeIsGrave(text.text));
       for (const path of quotedPaths(text.text)) if (!isPublic(path) && this.#isFirstOutside(path)) this.#at('outside', text, scope, true);
     }
-    const [file] = operands;
     if (texts.length === 0 && file) this.#judgeScript(file, scope);
     const readsText = operands.length === 0 || STANDARD_INPUT.test(file?.text ?? '');
     if (runs && /^https?:/i.test(file?.text ?? '')) this.#at('pipe', file ?? first, scope, true);
@@ -900,7 +925,12 @@ class Judge {
 
   #judgeRules(call: ProgramCall, first: ShellWord, scope: Scope): void {
     for (const rule of RULES.get(call.program) ?? []) this.#judgeRule(rule, call, first, scope);
-    if (/^(?:tee|sponge)$/.test(call.program) && call.piped) for (const { text } of call.operands) this.#fetched.add(baseName(text));
+    if (/^(?:tee|sponge)$/.test(call.program)) {
+      const texts = scope.printed ?? (scope.inputs.length > 0 ? scope.inputs : undefined);
+      for (const word of call.operands)
+        if (texts) this.#keepWritten(word, texts);
+        else if (call.piped) this.#fetched.add(baseName(word.text));
+    }
     if (!FETCHES.test(call.program) && !ASKS_SERVERS.test(call.program)) return;
     // What a command of this computer prints goes to the server with the address.
     const told = call.args.find(
@@ -1244,12 +1274,42 @@ interface Scope {
   readonly joined: boolean;
   readonly instead: boolean;
   readonly inputs: readonly ShellWord[];
+  /** What the command before it in the pipe prints, as far as that is known. */
+  readonly printed: readonly ShellWord[] | undefined;
   /** Another program appends the last arguments. */
   readonly fromXargs?: boolean;
   /** The number of programs wrapped around it. */
   readonly wrapped?: number;
   /** The number of these that are words of the shell itself, so that it changes the shell's folder. */
   readonly inShell?: number;
+}
+
+/** The texts that a command prints, where its words show them: `echo a`, `printf 'a\\nb'`, `cat <<E`. */
+function printedBy(
+  words: readonly ShellWord[],
+  inputs: readonly ShellWord[],
+  printed: readonly ShellWord[] | undefined,
+): readonly ShellWord[] | undefined {
+  const [first, ...args] = words;
+  const program = nameOf(first?.text ?? '');
+  const operands = operandsOf(args);
+  if (program === 'cat' || program === 'tee') {
+    if (program === 'cat' && operands.some(({ text }) => text !== '-')) return undefined;
+    return inputs.length > 0 ? inputs : printed;
+  }
+  const [one] = operands;
+  if (!one || !/^(?:echo|printf)$/.test(program)) return undefined;
+  if (operands.length === 1 && !one.text.includes('\\')) return [one];
+  const text = operands.map((word) => unescaped(word.text)).join(program === 'echo' ? ' ' : '\n');
+  const expands = operands.some((word) => word.expands);
+  return [{ text, from: one.from, to: operands.at(-1)?.to ?? one.to, expands, substitutes: operands.some((word) => word.substitutes) }];
+}
+
+/** A text as `printf` writes it, without the escapes that draw nothing. */
+function unescaped(text: string): string {
+  return text.replace(/\\(?:n|x([\da-fA-F]{1,2})|0?([0-7]{1,3}))/g, (_, hex?: string, octal?: string) =>
+    hex === undefined && octal === undefined ? '\n' : String.fromCharCode(Number.parseInt(hex ?? octal ?? '', hex === undefined ? 8 : 16)),
+  );
 }
 
 /** A function that starts itself twice, without an end: `:(){ :|:& };:`. */

@@ -466,3 +466,20 @@ test('a fetch that sends a text or asks for a change says so', () => {
   assert.deepEqual(found({ url: 'https://x', method: 'POST', body: 'a' }), ['sends']);
   assert.deepEqual(found({ url: 'https://x', method: 'GET' }), ['network']);
 });
+
+test('a script that the line itself writes is judged where it runs, in whatever way it is written', () => {
+  for (const command of [
+    "cat > x.sh <<'E'\nsudo ls\nE\nsh x.sh",
+    "cat > x.sh <<'E'\n#!/bin/bash -e\nsudo ls\nE\nchmod +x x.sh && ./x.sh",
+    "cat <<'E' | tee x.sh\nsudo ls\nE\n. ./x.sh",
+    "echo 'sudo ls' > x.sh && bash x.sh",
+    "printf 'ls\\n\\163udo ls\\n' > x.sh; bash x.sh",
+    "echo ls > x.sh; echo 'sudo ls' >> x.sh; sh ./x.sh",
+  ])
+    assert.deepEqual(kinds(command), ['root'], command);
+  const python = 'import os\nos.system("rm -rf ~")\nE';
+  for (const command of [`tee x.py <<'E'\n${python}\npython3 x.py`, `cat > x <<'E'\n#!/usr/bin/env python3\n${python}\n./x`])
+    assert.ok(isGrave(dangersOf(ask({ type: 'command', command }), cwd)), command);
+  for (const command of ["cat > x.sh <<'E'\nsudo ls\nE\ncat x.sh", "cat > x.sh <<'E'\nnpm test\nE\nsh x.sh", 'echo sudo > a; wc a'])
+    assert.deepEqual(kinds(command), [], command);
+});
