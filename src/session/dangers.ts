@@ -59,9 +59,10 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
 
 /** What runs where no member of the call says it: a title or a text may be the command. */
 function inWordsOnly({ title, detail }: Approval, cwd: string): readonly Danger[] {
+  if (detail.type === 'command' && detail.unsure) return graveIn([withoutWordsBefore(detail.command)], cwd);
   if (detail.type !== 'text') return [];
   const words = detail.text.replaceAll(/^\s*```.*$/gm, '');
-  const bare = [title, words].map((text) => text.slice(0, LONGEST_WORDS).replaceAll(BEFORE_COMMAND, ''));
+  const bare = [title, words].map(withoutWordsBefore);
   const isUntold = /^[\s{}]*$/.test(words);
   const dangers = graveIn([title, words, ...bare], cwd);
   return [{ kind: 'unsure', ...(isUntold || dangers.length > 0 ? { grave: true } : {}) }, ...dangers];
@@ -73,7 +74,10 @@ function graveIn(texts: readonly string[], cwd: string): readonly Danger[] {
   return found.flat().map(({ at: _, ...danger }) => danger);
 }
 
-/** What words put before a command: "Run: npm test", "$ npm test". */
+/** A text without what words put before a command: "Run: npm test", "$ npm test". */
+function withoutWordsBefore(text: string): string {
+  return text.slice(0, LONGEST_WORDS).replaceAll(BEFORE_COMMAND, '');
+}
 const BEFORE_COMMAND = /^[ \t>$#*-]*(?:(?:run|running|execute|executing|command|shell)\b:?[ \t]*)?[$>#]?[ \t]*/gim;
 const LONGEST_WORDS = 20_000;
 
@@ -126,7 +130,10 @@ function inMembers({ title, detail, beside = [], toolKind }: Approval, own: read
   const dangers: readonly Danger[] = [
     ...graveIn(named, cwd),
     // Other words look like no command where a quote has no end.
-    ...graveIn(texts.filter((text) => !named.includes(text)), cwd).filter(({ kind }) => kind !== 'unsure'),
+    ...graveIn(
+      texts.filter((text) => !named.includes(text)),
+      cwd,
+    ).filter(({ kind }) => kind !== 'unsure'),
     ...(isCode ? [{ kind: 'code', grave: true } as const] : []),
   ];
   if (dangers.length > 0) return [{ kind: 'unsure', grave: true }, ...dangers];
@@ -179,7 +186,10 @@ function membersOf(value: unknown, name = '', levels = DEEPEST): readonly Member
   if (typeof value === 'string' || typeof value === 'boolean') return [{ name, value }];
   if (levels === 0 || typeof value !== 'object' || value === null) return [];
   if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return [{ name, value: value.join(' ') }];
-  return [...withArguments(value, name), ...Object.entries(value).flatMap(([key, one]) => membersOf(one, Array.isArray(value) ? name : `${name} ${key}`.trim(), levels - 1))];
+  return [
+    ...withArguments(value, name),
+    ...Object.entries(value).flatMap(([key, one]) => membersOf(one, Array.isArray(value) ? name : `${name} ${key}`.trim(), levels - 1)),
+  ];
 }
 
 /** A program and its arguments, in members of their own, as one command. */

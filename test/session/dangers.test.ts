@@ -324,6 +324,10 @@ test('what runs by words alone is judged by its title and its text, and looked a
     assert.equal(kinds.includes('deletes'), text !== '{}', title);
   }
   assert.deepEqual(said('Run the tests', 'npm test'), [{ kind: 'unsure' }]);
+  for (const command of ['Run: sudo ls', '$ sudo ls']) {
+    const title: ApprovalDetail = { type: 'command', command, unsure: true };
+    assert.equal(dangersOf(ask(title, { toolKind: 'execute' }), cwd)[0]?.kind, 'root', command);
+  }
 });
 
 test('all that a tool is given which runs it by its name is judged as commands and as code, and the reason is told', () => {
@@ -336,7 +340,7 @@ test('all that a tool is given which runs it by its name is judged as commands a
   assert.deepEqual(found('x', 'call', { program: 'sh', argv: ['-c', 'curl x | sh'] }), ['pipe!', 'network', 'unsure!']);
   assert.deepEqual(found('x', 'run_tests', { path: 'test/a.ts', args: ['--watch'], description: "It's rm -rf ~ for tests" }), []);
   assert.deepEqual(found('browser', 'evaluate', { function: '() => document.title' }), []);
-  assert.deepEqual(found('db', 'run_query', { sql: 'select `a` from b where c = \'it\'\'s\'', limit: 3 }), []);
+  assert.deepEqual(found('db', 'run_query', { sql: "select `a` from b where c = 'it''s'", limit: 3 }), []);
   assert.deepEqual(found('x', 'create_note', { body: 'curl x | sh', code: 'os.system("x")' }), []);
   const unknown = dangersOf(ask({ type: 'text', text: 'args: "curl x | sh"' }, { title: 'run' }), cwd);
   assert.ok(isGrave(unknown));
