@@ -128,6 +128,39 @@ export function guardReason(below: string): GuardReason | undefined {
   return byUser.some(({ matches }) => matches(path)) ? 'user' : undefined;
 }
 
+/**
+ * Why a command that writes what a glob stands for may write a guarded file of the list in `mayBeGuarded`. Files of build tools do not count, and of a
+ * glob that begins with a wildcard only what agents and servers follow: `*.py` and `*.txt` are meant for others.
+ */
+export function globReason(glob: string): GuardReason | undefined {
+  if (glob.length > LONGEST_PATH) return undefined;
+  const names = glob
+    .split(/[\\/]/)
+    .filter((name) => name !== '' && name !== '.')
+    .map(foldName);
+  // Folders of any name lead to others as well.
+  const wilds = names.filter((name, at) => /[*?]/.test(name) && (at === names.length - 1 || !/^[*?]+$/.test(name)));
+  for (const name of wilds) {
+    const isOpen = /^[*?]/.test(name);
+    const read = readGlob(name);
+    plainNames ??= REASONS.flatMap((reason) => plainNamesOf(reason));
+    // A wildcard at the beginning does not stand for a dot.
+    const found = plainNames.find((one) => !(isOpen && (one.isHidden || !OPEN_REASONS.has(one.reason))) && globsMeet(read, one.read));
+    if (found) return found.reason;
+  }
+  const ends = byUser.length === 0 ? [] : names.map((_, at) => readGlob(names.slice(at).join('/')));
+  return byUser.some(({ read }) => ends.some((end) => globsMeet(end, read))) ? 'user' : undefined;
+}
+const OPEN_REASONS: ReadonlySet<GuardReason> = new Set(['agent', 'automation']);
+const REASONS = ['agent', 'versionControl', 'editor', 'shell', 'automation'] as const;
+
+/** Names of the list without wildcards. */
+function plainNamesOf(reason: (typeof REASONS)[number]) {
+  const names = LIST[reason].split(/\s+/).filter((name) => !name.includes('*'));
+  return names.map((name) => ({ read: readGlob(name), isHidden: name.startsWith('.'), reason }));
+}
+let plainNames: readonly ReturnType<typeof plainNamesOf>[number][] | undefined;
+
 /** True when a glob may stand for the path of a guarded file: `*` and `?` as a shell reads them. */
 export function mayBeGuarded(glob: string): boolean {
   if (glob.length > LONGEST_PATH || guardReason(glob.replace(/[*?]/g, 'x')) !== undefined) return true;

@@ -1,12 +1,21 @@
 import { isOnOtherServer, pathBelowFolder, writtenPlatform } from '../base/fileName.ts';
-import { type GuardReason, guardReason } from '../base/guardedFiles.ts';
+import { type GuardReason, globReason, guardReason } from '../base/guardedFiles.ts';
 import { type Reach, ReachFinder } from './commandReach.ts';
 import { codeIsGrave, isRemote, type ProgramCall, RULES, type Rule, sshOperands } from './dangerousPrograms.ts';
+import { baseName, LineFiles } from './lineFiles.ts';
 import { type CdPlace, LineFolder } from './lineFolder.ts';
 import { FOLDER_OPTION, optionName, READERS, RUNNING_OPTIONS, RUNNING_SUBCOMMANDS, TASK_RUNNERS } from './programOptions.ts';
 import { sedEffects } from './sedScript.ts';
 import { relativePath } from './select.ts';
-import { bracesWrittenOut, type ShellCommand, type ShellDialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
+import {
+  bracesWrittenOut,
+  guessAt,
+  type ShellCommand,
+  type ShellDialect,
+  type ShellWord,
+  shellCommands,
+  withLinesJoined,
+} from './shellWords.ts';
 import { firstFalseBlank, firstHidden, HIDDEN, writtenOut } from './visible.ts';
 import { operandsBesides, writtenFiles } from './writtenFiles.ts';
 
@@ -397,8 +406,6 @@ class Judge {
   readonly #found: Danger[];
   readonly #work: Work;
   readonly #reach: ReachFinder;
-  /** Files fetched in the same line: running one runs unseen code. */
-  readonly #fetched = new Set<string>();
   readonly #folder: LineFolder;
   /** Where `cd` went whose text does not say whether it is outside. */
   #unknownFolder: { readonly word: ShellWord | undefined; readonly scope: Scope } | undefined;
@@ -407,8 +414,6 @@ class Judge {
   #piped: readonly ShellWord[] = [];
   /** The texts that the command before this one prints; undefined where they are not in its words. */
   #printed: readonly ShellWord[] | undefined;
-  /** The texts of files that the line has written: running one runs its text. */
-  readonly #written = new Map<string, readonly ShellWord[]>();
   #writes = 0;
   #isOutsideKnown = false;
 
@@ -460,7 +465,7 @@ class Judge {
     this.#folder.enter(command);
     const { joined, instead, inputs, redirections, words } = command;
     // `< <(curl x)` reads what another program prints, and `< a` what the line has fetched.
-    const reads = redirections.some(({ op, word }) => op === '<' && (word.substitutes || this.#fetched.has(baseName(word.text))));
+    const reads = redirections.some(({ op, word }) => op === '<' && (word.substitutes || this.#variables.files.isFetched(word)));
     const printed = command.piped ? this.#printed : undefined;
     const scope: Scope = { placeless, depth, piped: command.piped || reads, joined, instead, inputs, printed };
     this.#printed = printedBy(words, inputs, printed);
@@ -484,20 +489,16 @@ class Judge {
     if (/^\/dev\/(?:tcp|udp)\//.test(word.text)) return this.#at('network', word, scope, true);
     if (op === '<') return this.#judgeRead(word, scope);
     this.#judgeWrite(word, scope);
+    this.#judgeGuess(word, scope);
     if (/^\/dev\/(?:sd|hd|nvme|disk|vd|mmcblk|mem|port)/.test(word.text)) this.#at('overwrites', word, scope, true);
     if ((words.length === 0 || words[0]?.text === ':') && !this.#isHarmless(word.text)) this.#at('overwrites', word, scope, false);
-    if (fetches) this.#fetched.add(baseName(word.text));
-    else this.#keepWritten(word, this.#printed);
-  }
-
-  #keepWritten({ text, expands }: ShellWord, texts: readonly ShellWord[] | undefined): void {
-    const name = baseName(text);
-    if (texts && !expands) this.#written.set(name, [...(this.#written.get(name) ?? []), ...texts].slice(0, MOST_VALUES));
+    if (fetches) this.#variables.files.fetches(word.text);
+    else if (this.#printed) this.#variables.files.writes(word, this.#printed);
   }
 
   /** Judges the text of a file that the line has written, as the shell reads it or, behind the line that names one, an interpreter. */
   #judgeWritten(word: ShellWord, scope: Scope): void {
-    for (const text of this.#written.get(baseName(word.text)) ?? []) {
+    for (const text of this.#variables.files.textsOf(word)) {
       const [, program] = /^#!.{0,200}?([\w.-]+)(?:\s+-\S*)?\s*$/m.exec(text.text.split('\n', 1)[0] ?? '') ?? [];
       if (program === undefined || SHELL.test(nameOf(program))) this.#judgeInner(text, text.text, scope);
       else if (codeIsGrave(text.text)) this.#at('code', text, scope, true);
@@ -585,11 +586,11 @@ class Judge {
 
   /** Keeps what words of the shell put into variables, and judges those that decide what runs. */
   #setVariables(program: string, args: readonly ShellWord[], scope: Scope): void {
-    if (program === 'for' && args[1]?.text === 'in' && args[0]) this.#variables.set(args[0].text, args.slice(2));
+    if (program === 'for' && args[1]?.text === 'in' && args[0]) this.#variables.set(args[0].text, args.slice(2).flatMap(namesPrintedBy));
     else if (/^(?:read|readarray|mapfile|getopts|printf|declare|typeset|local|export|select)$/.test(program))
       for (const word of args.slice(0, MOST_VALUES)) {
         const name = word.text.replace(/[+[=].*$/s, '');
-        this.#variables.set(name, []);
+        this.#variables.set(name, program === 'read' && scope.piped ? [...this.#piped, UNKNOWN] : []);
         // Many lines add a folder of the system's tools to the path.
         if (name !== word.text && this.#steers(name, word.text)) this.#at('unsure', word, scope, name !== 'PATH');
       }
@@ -743,7 +744,7 @@ class Judge {
 
   /** Judges a program that lies elsewhere, or that the same line fetched. */
   #judgeProgramPath(word: ShellWord, scope: Scope): void {
-    if (this.#fetched.has(baseName(word.text)) && /[\\/]/.test(word.text)) this.#at('unsure', word, scope, true);
+    if (this.#variables.files.isFetched(word) && /[\\/]/.test(word.text)) this.#at('unsure', word, scope, true);
     if (/[\\/]/.test(word.text)) this.#judgeWritten(word, scope);
     this.#judgeScript(word, scope);
   }
@@ -766,7 +767,7 @@ class Judge {
       if (file) this.#judgeScript(file, scope);
       if (file) this.#judgeWritten(file, scope);
       if (file?.substitutes || (file && scope.piped && STANDARD_INPUT.test(file.text))) this.#at('pipe', file, scope, true);
-      else if (file?.expands || (file && this.#fetched.has(baseName(file.text)))) this.#at('unsure', file, scope, true);
+      else if (file?.expands || (file && this.#variables.files.isFetched(file))) this.#at('unsure', file, scope, true);
       return;
     }
     if (program === 'trap' || program === 'alias' || program === 'bind') {
@@ -823,7 +824,7 @@ class Judge {
     if (file?.substitutes) this.#at('pipe', file, scope, true);
     else if (!file || STANDARD_INPUT.test(file.text)) {
       if (scope.piped || scope.fromXargs) this.#at('pipe', first, scope, true);
-    } else if (file.expands || this.#fetched.has(baseName(file.text))) this.#at('unsure', file, scope, true);
+    } else if (file.expands || this.#variables.files.isFetched(file)) this.#at('unsure', file, scope, true);
     else if (scope.piped && args.some(({ text }) => text === '-s')) this.#at('pipe', first, scope, true);
   }
 
@@ -835,7 +836,7 @@ class Judge {
       const file = glued === undefined ? args[at + 1] : { ...word, text: glued };
       if (!file) continue;
       if (file.substitutes || (scope.piped && STANDARD_INPUT.test(file.text))) this.#at('pipe', file, scope, true);
-      else if (RUNS_FILES.test(program) && this.#fetched.has(baseName(file.text))) this.#at('unsure', file, scope, true);
+      else if (RUNS_FILES.test(program) && this.#variables.files.isFetched(file)) this.#at('unsure', file, scope, true);
     }
   }
 
@@ -897,7 +898,7 @@ class Judge {
       ...(operands.length === 0 || STANDARD_INPUT.test(operands[0]?.text ?? '') ? scope.inputs : []),
     ];
     const [file] = operands;
-    const written = texts.length === 0 && file ? (this.#written.get(baseName(file.text)) ?? []) : [];
+    const written = texts.length === 0 && file ? this.#variables.files.textsOf(file) : [];
     for (const text of [...texts, ...written]) {
       if (text.substitutes) this.#at('pipe', text, scope, true);
       const runsShell = EDITOR.test(call.program) && /!|\bsystem\b|\bterm/.test(text.text);
@@ -910,7 +911,7 @@ class Judge {
     if (texts.length === 0 && scope.piped && readsText) this.#at('pipe', first, scope, true);
     else if (texts.length === 0 && scope.fromXargs && operands.length === 0) this.#at('pipe', first, scope, true);
     else if (texts.length === 0 && file?.substitutes) this.#at('pipe', file, scope, true);
-    else if (texts.length === 0 && file && this.#fetched.has(baseName(file.text))) this.#at('unsure', file, scope, true);
+    else if (texts.length === 0 && file && this.#variables.files.isFetched(file)) this.#at('unsure', file, scope, true);
   }
 
   #judgeInner(word: ShellWord, text: string, scope: Scope, dialect?: ShellDialect): void {
@@ -928,8 +929,8 @@ class Judge {
     if (/^(?:tee|sponge)$/.test(call.program)) {
       const texts = scope.printed ?? (scope.inputs.length > 0 ? scope.inputs : undefined);
       for (const word of call.operands)
-        if (texts) this.#keepWritten(word, texts);
-        else if (call.piped) this.#fetched.add(baseName(word.text));
+        if (texts) this.#variables.files.writes(word, texts);
+        else if (call.piped) this.#variables.files.fetches(word.text);
     }
     if (!FETCHES.test(call.program) && !ASKS_SERVERS.test(call.program)) return;
     // What a command of this computer prints goes to the server with the address.
@@ -938,14 +939,14 @@ class Judge {
         substitutes && /^(?:https?:|[\w-]*\$\()|\)[\w.-]*\.\w+$/i.test(text) && /\$\(|`/.test(text.replace(TELLS_LITTLE, '')),
     );
     if (told) this.#at('sends', told, scope, true);
-    for (const { text } of writtenFiles(call)) this.#fetched.add(baseName(text));
+    for (const { text } of writtenFiles(call)) this.#variables.files.fetches(text);
     for (const [at, { text }] of call.args.entries()) {
       const target = /^(?:-[a-zA-Z]*o|--output|-OutFile|--output-document)$/i.test(text) ? call.args[at + 1] : undefined;
       if (target) {
-        this.#fetched.add(baseName(target.text));
+        this.#variables.files.fetches(target.text);
         this.#judgeWrite(target, scope);
       }
-      if (/^https?:/i.test(text)) this.#fetched.add(baseName(text.replace(/[?#].*$/, '')));
+      if (/^https?:/i.test(text)) this.#variables.files.fetches(text.replace(/[?#].*$/, ''));
     }
   }
 
@@ -992,9 +993,13 @@ class Judge {
     const [word] = args;
     if (word) for (const path of sed?.writes ?? []) this.#judgeWrite(word, scope, path);
     const writes = WRITERS.has(program) && !(sed && !sed.inPlace);
+    for (const file of [...writtenFiles(call), ...writtenTexts(call)]) this.#judgeGuess(file, scope);
     for (const file of writtenFiles(call)) this.#judgeWrite(file, scope);
     if (FORMATS.test(program) && args.some(({ text }) => /^(?:-i|-w|--write|--in-?place(?:=.*)?|--fix\S*|--apply\S*)$/.test(text)))
-      for (const word of operands) this.#judgeWrite(word, scope);
+      for (const word of operands) {
+        this.#judgeWrite(word, scope);
+        this.#judgeGuess(word, scope);
+      }
     const createsByGit = program === 'git' && /^(?:init|clone|worktree)$/.test(operands[0]?.text ?? '');
     const movesInGit = program === 'git' && /^(?:mv|rm)$/.test(operands[0]?.text ?? '');
     const copiesOut = /^(?:docker|podman|nerdctl|kubectl|oc)$/.test(program) && operands.some(({ text }, at) => at < 2 && text === 'cp');
@@ -1110,6 +1115,20 @@ class Judge {
       this.#at('hidden', word, scope, true);
   }
 
+  /** Judges what a program writes where the shell, or another program, spells the name: `A*.md`, `$f` in a loop, `$(ls *.md)`. */
+  #judgeGuess(word: ShellWord, scope: Scope): void {
+    const { text, expands, substitutes } = word;
+    if (text.startsWith('-') || !/[*?[{$`]/.test(text) || text.length > LONGEST_FOLDER) return;
+    const parts = substitutes ? text.split(/[\s(){},"'`$]+/).slice(0, MOST_PIECES) : [];
+    for (const one of [text, unescaped(text).replace(/^\$/, ''), ...(expands ? this.#variables.valuesIn(text) : []), ...parts]) {
+      if (one === '' || !this.#has('words', 1)) continue;
+      const why = reasonOfGuess(one);
+      if (!why) continue;
+      this.#add('steers', scope.placeless ? undefined : { from: word.from, to: word.to }, undefined, why);
+      return;
+    }
+  }
+
   /** True where a system takes the name for that of another file: Windows for many, and any that shares the files with it for guarded ones. */
   #isTaken(path: string): boolean {
     if (isWindowsFolder(this.#cwd)) return true;
@@ -1195,8 +1214,9 @@ interface Folder {
   readonly publicFolder: string | undefined;
 }
 
-/** The values that a line gives its variables, and the folders where it goes. */
+/** What a line keeps for its later commands: the values of its variables, the folders where it goes, and the files that it makes. */
 class LineVariables {
+  readonly files = new LineFiles();
   #publicFolder: string | undefined;
   readonly #values = new Map<string, readonly string[]>([['PWD', ['.']]]);
   readonly #unknown = new Set<string>();
@@ -1242,12 +1262,12 @@ class LineVariables {
     return this.#unknown.has(name) ? undefined : this.#values.get(name);
   }
 
-  /** All that a text with variables may stand for; none where one of them is not known. */
+  /** What a text with variables may stand for, as far as that is known. */
   valuesIn(text: string): readonly string[] {
     let texts = [''];
     let from = 0;
     for (const { 0: part, 1: braced, 2: plain, index } of text.matchAll(/\$(?:\{(\w+)\}|(\w+))/g)) {
-      const values = this.valuesOf(braced ?? plain ?? '') ?? [];
+      const values = this.#values.get(braced ?? plain ?? '') ?? [];
       const before = text.slice(from, index);
       if (texts.length * values.length > MOST_VALUES) return [];
       texts = texts.flatMap((one) => values.map((value) => one + before + value));
@@ -1259,10 +1279,19 @@ class LineVariables {
   /** Adds to what it may hold; without a value it may hold anything. */
   set(name: string, values: readonly ShellWord[]): void {
     const before = this.#values.get(name) ?? [];
-    const isKnown = values.length > 0 && before.length + values.length <= MOST_VALUES && values.every(({ expands }) => !expands);
-    if (isKnown) this.#values.set(name, [...before, ...values.map(({ text }) => text)]);
-    else this.#unknown.add(name);
+    const known = values.filter(({ expands }) => !expands).slice(0, MOST_VALUES - before.length);
+    if (known.length > 0) this.#values.set(name, [...before, ...known.map(({ text }) => text)]);
+    if (known.length < values.length || values.length === 0) this.#unknown.add(name);
   }
+}
+
+/** A value that nobody knows. */
+const UNKNOWN: ShellWord = { text: '', from: 0, to: 0, expands: true, substitutes: false };
+/** A word, and what a program within it may print: `$(ls *.md)`. */
+function namesPrintedBy(word: ShellWord): readonly ShellWord[] {
+  if (!word.substitutes) return [word];
+  const parts = word.text.split(/[\s(){},"'`$]+/).slice(0, MOST_PIECES);
+  return [word, ...parts.filter((one) => reasonOfGuess(one) !== undefined).map((text) => ({ ...word, text, expands: false }))];
 }
 
 /** The context in which a program runs. */
@@ -1442,27 +1471,46 @@ function quotedPaths(text: string): readonly string[] {
     .filter((path) => path.length > 2 && !/^\/(?:api|v\d|[*^([\\])/.test(path));
 }
 
+/** Why a word of which the shell makes the names of files may stand for one that steers; files of build tools do not count. */
+function reasonOfGuess(word: string): GuardReason | undefined {
+  for (const one of bracesWrittenOut(word) ?? [word]) {
+    const glob = one.includes('{') ? undefined : guessAt(one, false);
+    const why = glob === undefined ? guardReason(one) : globReason(glob);
+    if (why !== undefined && why !== 'name' && why !== 'build') return why;
+  }
+  return undefined;
+}
+
+/** Words of a call whose texts it changes, or replaces, for programs whose words all may be such files. */
+function writtenTexts({ program, args, operands }: ProgramCall): readonly ShellWord[] {
+  if (COPIES.test(program)) return operands.slice(-1);
+  if (!CHANGES_TEXT.test(program)) return [];
+  if (program !== 'sed') return operands;
+  if (!sedEffects(args).inPlace) return [];
+  const files = operandsBesides({ args, operands }, /^(?:-[a-zA-Z]*[ef]|--(?:expression|file))$/);
+  return files.slice(args.some(({ text }) => /^(?:-[a-zA-Z]*[ef]|--(?:expression|file))/.test(text)) ? 0 : 1);
+}
+const COPIES = /^(?:cp|mv|copy|copy-item|cpi|move|move-item|mi|install|ln)$/;
+const CHANGES_TEXT = /^(?:sed|tee|tee-object|truncate|set-content|sc|out-file|add-content|clear-content)$/;
+
 /** Words of a program that looks for files, or prints names, that name guarded ones; not those that it leaves out. */
 function guardedNames(words: readonly ShellWord[]): readonly ShellWord[] {
   const from = words.findLastIndex(({ text }) => text === '-prune') + 1;
   const leavesOut = words.some(({ text }) => /^(?:-[a-zA-Z]*v|--invert-match)$/.test(text));
   if (leavesOut) return [];
-  return words.slice(from, from + MOST_WORDS).filter(({ text }, at) => {
-    if (text.length > LONGEST_FOLDER || /^[-!]|[*?\\^$|]/.test(text)) return false;
-    const isNegated =
-      /^(?:-not|!|-E|--exclude|-g|--glob)$/.test(words[from + at - 2]?.text ?? '') ||
-      /^(?:-E|--exclude)$/.test(words[from + at - 1]?.text ?? '');
-    const why = isNegated ? undefined : guardReason(text);
-    return why !== undefined && why !== 'name' && why !== 'build';
+  return words.slice(from, from + MOST_WORDS).flatMap((word, at) => {
+    const before = words[from + at - 1]?.text ?? '';
+    const text = /^(?:-e|--extension)$/.test(before) ? `*.${word.text}` : word.text.replace(/^--include=/, '');
+    if (text.length > LONGEST_FOLDER || /^[-!]|[\\^$|]/.test(text)) return [];
+    const isNegated = /^(?:-not|!|-E|--exclude|-g|--glob)$/.test(words[from + at - 2]?.text ?? '') || /^(?:-E|--exclude)$/.test(before);
+    // A wildcard alone says nothing of what is looked for.
+    if (isNegated || /^[*?./]+$/.test(text)) return [];
+    return reasonOfGuess(text) === undefined ? [] : [{ ...word, text }];
   });
 }
 
 /** Before the name of a program that a system has beside one of its own: `grm`. */
 const GNU = /^g(?=(?:cat|chmod|chown|cp|dd|ln|mkdir|mv|rm|rmdir|sed|shred|tee|touch|truncate|unlink|uniq)$)/;
-
-function baseName(path: string): string {
-  return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
-}
 
 function nameOf(word: string): string {
   const name = baseName(word)

@@ -487,3 +487,39 @@ test('a script that the line itself writes is judged where it runs, in whatever 
   for (const command of ["cat > x.sh <<'E'\nsudo ls\nE\ncat x.sh", "cat > x.sh <<'E'\nnpm test\nE\nsh x.sh", 'echo sudo > a; wc a'])
     assert.deepEqual(kinds(command), [], command);
 });
+
+test('a file that steers is known where the shell or another program spells its name, and what is meant for others is not', () => {
+  for (const command of [
+    ...['echo x > AGENTS*', 'echo x > A?ENTS.md', 'echo x > [A]GENTS.md', "echo x > $'AGENTS\\x2emd'", 'echo x > $(echo AGENTS.md)'],
+    ...[
+      'sed -i s/a/b/ *.md',
+      'sed -i s/a/b/ **/*.md',
+      'sed -i s/a/b/ *',
+      'tee AGENTS* < x',
+      'cp x AGENTS*',
+      'prettier --write "**/*.{ts,md}"',
+    ],
+    ...[
+      'for f in *.md; do echo x > $f; done',
+      'for f in $(ls *.md); do sed -i s/a/b/ "$f"; done',
+      'ls *.md | while read f; do echo x > "$f"; done',
+    ],
+    ...['ls *.md | xargs sed -i s/a/b/', "git ls-files '*.md' | xargs sed -i s/a/b/", 'fd -e md -x sed -i s/a/b/'],
+    ...["find . -name '*.md' -exec sed -i s/a/b/ {} +", 'grep -rl a --include=*.md . | xargs sed -i s/a/b/', 'sed -i s/a/b/ *.yml'],
+  ])
+    assert.deepEqual(kinds(command), ['steers'], command);
+  for (const command of [
+    ...['echo x > src/*.ts', 'echo x > out/*.txt', "sed -i -e 's/.*/x/' a.ts", "sed -i 's/a.*b/x/' src/*.ts", 'sed -n p *.md', 'touch *'],
+    ...[
+      'prettier --write "src/**/*.{ts,tsx}"',
+      'black *.py',
+      'cp src/*.json dist/',
+      'tar czf a.tgz *.md',
+      'cat *.md > all.txt',
+      'chmod +x *.sh',
+    ],
+    ...['for f in *.ts; do echo x > $f; done', 'for f in *.md; do cat $f; done', 'for f in *.md; do cp "$f" docs/; done'],
+    ...["find . -name '*.ts' -exec sed -i s/a/b/ {} +", 'grep -rl a . | xargs sed -i s/a/b/', "find . -name '*.md' | xargs wc -l"],
+  ])
+    assert.deepEqual(kinds(command), [], command);
+});
