@@ -342,10 +342,15 @@ test('words for the agent go with a rejection only, whether or not its answers c
   await stage.press('Reject', '.ask');
   await stage.press('Cancel', '.ask');
   await stage.press('Allow once', '.ask');
+  await stage.press('Reject', '.ask');
   assert.deepEqual(stage.intents, [
     { type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'o3', feedback: 'Use the other branch' } },
     { type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'o1' } },
+    // Words that were cancelled are not sent; they wait in the field.
+    { type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'o3' } },
   ]);
+  await stage.press('Feedback');
+  assert.equal(stage.find<HTMLTextAreaElement>('.ask textarea').value, 'Use the other branch');
   const later = await Stage.open(session({ ...running, asks: [command], link: { state: 'ready', offers: {} } }));
   await later.press('Feedback');
   assert.match(later.find<HTMLTextAreaElement>('.ask textarea').placeholder, /Sent as the next prompt\.$/);

@@ -325,9 +325,9 @@ function isRejection(option: Option): boolean {
   return option.effect === 'reject_once' || option.effect === 'reject_always';
 }
 
-function answer(view: View, ask: Approval, option: Option): void {
+/** `feedback`: the words of the field, which only its own button sends. */
+function answer(view: View, ask: Approval, option: Option, feedback = ''): void {
   const given = view.memory.answers[ask.id] ?? {};
-  const feedback = given[FEEDBACK]?.[0]?.trim() ?? '';
   const edited = ask.editable ? given[EDITED]?.[0] : undefined;
   const rejected = isRejection(option);
   view.act.intent({
@@ -336,7 +336,7 @@ function answer(view: View, ask: Approval, option: Option): void {
     answer: {
       kind: 'option',
       optionId: option.id,
-      ...(rejected && feedback !== '' ? { feedback } : {}),
+      ...(rejected && feedback.trim() !== '' ? { feedback: feedback.trim() } : {}),
       ...(!rejected && edited !== undefined && edited !== originalOf(ask.detail) ? { edited } : {}),
     },
   });
@@ -373,14 +373,15 @@ function wordsView(view: View, ask: Approval, { answers }: ApprovalAnswers, valu
     if (event.isComposing || event.keyCode === 229) return;
     if (event.key === 'Escape') toggleWords(view, ask, false);
     else if (event.key !== 'Enter' || event.shiftKey) return;
-    else if (option && !event.repeat && (event.target as HTMLTextAreaElement).value.trim() !== '') answer(view, ask, option);
+    else if (option && !event.repeat && (event.target as HTMLTextAreaElement).value.trim() !== '')
+      answer(view, ask, option, (event.target as HTMLTextAreaElement).value);
     event.preventDefault();
     event.stopPropagation();
   };
   const label = way === 'next' ? t('What should the agent do instead? Sent as the next prompt.') : t('What should the agent do instead?');
   return html`<textarea class="text-field" rows="2" id=${wordsId(ask)} .value=${value} placeholder=${label} aria-label=${label} @input=${write} @keydown=${key}></textarea>
     <div class="answers">
-      <button class="button primary" type="button" ?disabled=${value.trim() === ''} @click=${(event: MouseEvent) => event.detail <= 1 && option && answer(view, ask, option)}>${t('Reject')}</button>
+      <button class="button primary" type="button" ?disabled=${value.trim() === ''} @click=${(event: MouseEvent) => event.detail <= 1 && option && answer(view, ask, option, value)}>${t('Reject')}</button>
       <button class="ghost" type="button" @click=${() => toggleWords(view, ask, false)}>${t('Cancel')}</button>
     </div>`;
 }
