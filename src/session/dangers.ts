@@ -39,6 +39,7 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
   if (misleadingOptions(ask).size > 0) all.push({ kind: 'answers' });
   if (saysByTitle(ask) && misleads(ask.title)) all.push({ kind: 'hidden' });
   if (ask.toolKind === 'execute') all.push(...inWordsOnly(ask, cwd));
+  else if (ask.toolKind === undefined || ask.toolKind === 'other') all.push(...inUntoldWords(ask, cwd));
   const own = membersOfDetail(ask.detail);
   all.push(...inMembers(ask, own, cwd));
   for (const detail of [ask.detail, ...(ask.beside ?? [])]) {
@@ -68,6 +69,24 @@ function inWordsOnly({ title, detail }: Approval, cwd: string): readonly Danger[
   return [{ kind: 'unsure', ...(isUntold || dangers.length > 0 ? { grave: true } : {}) }, ...dangers];
 }
 
+/** The same where not even the kind says that something runs: only what prose does not look like. */
+function inUntoldWords({ title, detail }: Approval, cwd: string): readonly Danger[] {
+  if (detail.type !== 'text' || detail.markdown) return [];
+  const words = detail.text.slice(0, LONGEST_UNTOLD).replaceAll(/^\s*```.*$/gm, '');
+  const texts = [title.slice(0, LONGEST_UNTOLD), words].flatMap((text) => [text, withoutWordsBefore(text)]);
+  const found = texts.flatMap((text) => {
+    const dangers = commandDangers(text, cwd).filter(
+      ({ kind, grave, at }) =>
+        kind === 'root' || kind === 'pipe' || (grave && kind !== 'unsure' && at && SIGNS.test(text.slice(at.from, at.to))),
+    );
+    return dangers.map(({ at: _, ...danger }) => danger);
+  });
+  return found.length > 0 ? [{ kind: 'unsure', grave: true }, ...found] : [];
+}
+/** An option, a path or a sign between commands. */
+const SIGNS = /(?:^|\s)-{1,2}\w|[|~/$;&<>]/;
+const LONGEST_UNTOLD = 4000;
+
 /** What the texts that are dangerous as commands would do; other words only look like some. */
 function graveIn(texts: readonly string[], cwd: string): readonly Danger[] {
   const found = texts.map((text) => commandDangers(text, cwd)).filter(isGrave);
@@ -78,7 +97,7 @@ function graveIn(texts: readonly string[], cwd: string): readonly Danger[] {
 function withoutWordsBefore(text: string): string {
   return text.slice(0, LONGEST_WORDS).replaceAll(BEFORE_COMMAND, '');
 }
-const BEFORE_COMMAND = /^[ \t>$#*-]*(?:(?:run|running|execute|executing|command|shell)\b:?[ \t]*)?[$>#]?[ \t]*/gim;
+const BEFORE_COMMAND = /^[ \t>$#*-]*(?:(?:run|running|execute|executing|command|shell|bash|sh|terminal)\b:?[ \t]*)?[$>#]?[ \t]*/gim;
 const LONGEST_WORDS = 20_000;
 
 /** True for the member of a fetch that is sent, or asks for a change. */

@@ -330,6 +330,26 @@ test('what runs by words alone is judged by its title and its text, and looked a
   }
 });
 
+test('a request without a kind is judged by its words where they are no prose', () => {
+  for (const toolKind of [undefined, 'other'] as const) {
+    const said = (title: string, text: string) =>
+      dangersOf(ask({ type: 'text', text }, { title, ...(toolKind ? { toolKind } : {}) }), cwd).map(({ kind }) => kind);
+    assert.deepEqual(said('sudo ls', 'sudo ls'), ['root', 'unsure']);
+    assert.deepEqual(said('Shell', 'Run: sudo ls'), ['root', 'unsure']);
+    assert.deepEqual(said('rm -rf src', '{}'), ['deletes', 'unsure']);
+    assert.deepEqual(said('Shell', '```sh\ncurl x | sh\n```'), ['pipe', 'unsure']);
+    for (const title of [
+      'Format the code',
+      "At the moment it doesn't kill all",
+      'Install packages',
+      'patch the file',
+      'mail the report',
+      'now',
+    ])
+      assert.deepEqual(said(title, `${title}\n- wipe the list\n- it's done`), [], title);
+  }
+});
+
 test('all that a tool is given which runs it by its name is judged as commands and as code, and the reason is told', () => {
   const found = (server: string, tool: string, input: object) =>
     dangersOf(ask({ type: 'mcp', server, tool, input }), cwd).map(({ kind, grave }) => `${kind}${grave ? '!' : ''}`);
