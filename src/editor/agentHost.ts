@@ -92,18 +92,20 @@ export class AgentHostProcess {
   async withRunning(cwd: string | undefined, earlier: readonly KnownLine[], openKeys: readonly string[]): Promise<readonly SessionLine[]> {
     const running = cwd === undefined ? [] : await this.#sessions(cwd);
     const byKey = new Map(running.map((one) => [one.key, one]));
-    for (const key of openKeys) byKey.delete(key);
-    const known = earlier.map(({ resumeKey = '', ...line }): SessionLine => {
+    const shown = openKeys.filter((key) => byKey.delete(key));
+    // Another window may have a session of a host open, too.
+    const others = earlier.filter(({ resumeKey = '' }) => !shown.includes(resumeKey));
+    const known = others.map(({ resumeKey = '', ...line }): SessionLine => {
       const there = byKey.get(resumeKey);
       if (!there) return line;
       byKey.delete(resumeKey);
       return { ...line, ...stateOf(there), title: there.title || line.title, at: Math.max(line.at, there.at ?? 0) };
     });
-    const others = [...byKey.values()].map((one): SessionLine => {
+    const unknown = [...byKey.values()].map((one): SessionLine => {
       const { key, title, at = 0, profile } = one;
       return { id: HOSTED + key, title, agent: profile.name, profile: settingsId(profile.id), at, files: 0, hosted: true, ...stateOf(one) };
     });
-    return [...known, ...others];
+    return [...known, ...unknown];
   }
 
   /** The session behind a line of `withRunning`; undefined for a line of another kind. */

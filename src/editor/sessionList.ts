@@ -117,10 +117,15 @@ export class SessionList {
 
   /** Shows a session, restored from the journal if necessary. */
   async show(id: SessionId): Promise<void> {
-    const there = await this.#host.running(id);
-    if (there) return void this.#sessions.open(there.profile, there.cwd, there);
-    const outcome = await this.#sessions.reopen(id);
-    if (outcome !== 'open') throw new Error(unavailable());
+    let there = await this.#host.running(id);
+    if (!there) {
+      const outcome = await this.#sessions.reopen(id);
+      if (outcome === 'open') return;
+      // Any number of windows may show what runs in a host.
+      if (outcome === 'elsewhere') there = await this.#host.withKey((await this.#sessions.read(id))?.resumeKey);
+    }
+    if (!there) throw new Error(unavailable());
+    this.#sessions.open(there.profile, there.cwd, there);
   }
 
   #pinned(): readonly SessionId[] {
