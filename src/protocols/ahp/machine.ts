@@ -423,14 +423,14 @@ class AhpStep extends Step<AhpState> {
     if (gone) this.emit({ type: 'turns.removed', from: gone.id });
     for (const turn of after.turns.slice(at)) this.turnIs(turn, before);
     if (after.activeTurn) this.turnIs(after.activeTurn, before);
-    else if (state.turn && before.activeTurn?.id === state.turn.id) this.endTurn('cancelled');
+    else if (state.turn && before.activeTurn?.id === state.turn.id) this.turnGone(state.turn);
     this.steeringIs(before, after);
   }
   turnIs(turn: ActiveTurn | EndedTurn, before: ChatState): void {
     const { state } = this;
     const startedAt = timeOf(turn.startedAt) ?? this.now;
     if (state.turn?.id !== turn.id) {
-      if (state.turn) this.endTurn('cancelled');
+      if (state.turn) this.turnGone(state.turn);
       this.beginTurn(turn.id, fromMessage(turn.message), 'agent', startedAt);
     }
     const ours = state.turn;
@@ -443,6 +443,11 @@ class AhpStep extends Step<AhpState> {
     });
     if (turn.usage && turn.usage !== before.activeTurn?.usage) this.usageIs(turn.usage);
     if ('state' in turn) this.turnEnded(ours, turn, startedAt);
+  }
+  /** The host has not kept it: what another client said may come again, under the same name. */
+  turnGone({ id, by }: AhpTurn): void {
+    this.endTurn('cancelled');
+    if (by !== 'user') this.emit({ type: 'turns.removed', from: id });
   }
   beginTurn(id: string, prompt: readonly Content[], by: AhpTurn['by'], at: number): void {
     const turn: AhpTurn = { ...newTurn<TurnState['lanes'][string], AhpCall>(id, by), texts: {}, ran: {}, startedAt: at };
@@ -628,7 +633,7 @@ class AhpStep extends Step<AhpState> {
     );
     if (isTold) return this.emit({ type: 'parts.removed', turnId: turn.id, partIds: [before.id] });
     this.emit({ type: 'parts.removed', turnId: turn.id, partIds: [before.id] });
-    this.addPart(turn, laneOf(turn), { kind: 'prompt', content: fromMessage(before.message) });
+    this.addPart(turn, laneOf(turn), { kind: 'prompt', content: fromMessage(before.message), ...this.senderIn(before.message) });
   }
 
   // --- our tools, which an agent in the host uses
