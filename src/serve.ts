@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, unwatchFile, watchFile } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -36,12 +36,16 @@ interface Options {
   /** No port was asked for: any will do when the one of the last run is taken. */
   readonly isPortFree: boolean;
   readonly profiles: () => readonly Profile[];
+  /** The file that they are read from. */
+  readonly profileFile?: string;
   readonly rules: () => readonly HostRule[];
   readonly data: string;
   readonly token: string;
 }
 
 const log = stderrLog;
+/** Milliseconds between two looks at the file of the agents. */
+const LOOK_EVERY = 2000;
 const HERE = typeof __dirname === 'string' ? __dirname : path.resolve('dist');
 
 /** Throws with a sentence for the user when the arguments are off. */
@@ -73,7 +77,9 @@ function readOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Options {
         ? { kind: 'port', host, port: Number(port ?? last?.port ?? 0) }
         : { kind: 'socket', path: placeOfSocket(socket) },
     isPortFree: port === undefined,
-    profiles: profile === undefined ? () => [bundled()] : fileReader(profile, profilesOf),
+    ...(profile === undefined
+      ? { profiles: () => [bundled()] }
+      : { profiles: fileReader(profile, profilesOf), profileFile: path.resolve(profile) }),
     rules: rules === undefined ? () => [] : fileReader(rules, rulesOf),
     data: folder,
     token,
@@ -168,7 +174,7 @@ async function main(): Promise<number> {
     writeError(`${messageOf(error)}\n${USAGE}`);
     return 2;
   }
-  const { data, token, profiles, rules } = options;
+  const { data, token, profiles, profileFile, rules } = options;
   // Child processes do not inherit the token of this host.
   delete process.env.PARLEY_HOST_TOKEN;
   makeOwnFolder(data);
@@ -186,11 +192,7 @@ async function main(): Promise<number> {
     protocols: () => protocols,
     profile: find,
     launch: async (profile, { cwd }) => environments.with(launchOf(profile, profile.cwd ?? cwd), profile.id),
-    ports: ({ id, cwd }) => ({
-      tools: windowTools.toolsOf(id),
-      files: diskFilesIn(cwd),
-      terminals: childTerminals({ cwd }),
-    }),
+    ports: portsOf(windowTools),
     rules: (_id, profile) => rules().filter(({ agent }) => agent === undefined || agent === profile),
     client: { name: 'Parley', version },
     log,
@@ -226,10 +228,12 @@ async function main(): Promise<number> {
     lock.dispose();
     return 1;
   }
+  if (profileFile !== undefined) watchFile(profileFile, { interval: LOOK_EVERY }, () => host.agentsChanged());
   // A program that reads the address may end the host at once.
   const ending = endRequested();
   const files = announce(listening.place, data, token);
   await ending;
+  if (profileFile !== undefined) unwatchFile(profileFile);
   await listening.close();
   host.dispose();
   changeSets.dispose();
@@ -238,6 +242,17 @@ async function main(): Promise<number> {
   for (const file of files) removeSecret(file);
   lock.dispose();
   return 0;
+}
+
+function portsOf(windowTools: WindowTools): ConstructorParameters<typeof Sessions>[0]['ports'] {
+  return ({ id, cwd }) => ({
+    // Read whenever the agent starts.
+    get tools() {
+      return windowTools.lend(id);
+    },
+    files: diskFilesIn(cwd),
+    terminals: childTerminals({ cwd }),
+  });
 }
 
 async function listenSomewhere(host: AgentHost, { place, isPortFree, token }: Options) {

@@ -112,7 +112,17 @@ export class LiveSession implements HostedSession {
   publish(
     event: Extract<
       SessionEvent,
-      { readonly type: 'turn.files' | 'turn.sender' | 'turn.retries' | 'corrections.set' | 'call.amended' | 'notice' }
+      {
+        readonly type:
+          | 'turn.files'
+          | 'turn.started'
+          | 'turn.ended'
+          | 'turn.sender'
+          | 'turn.retries'
+          | 'corrections.set'
+          | 'call.amended'
+          | 'notice';
+      }
     >,
   ): void {
     this.#emit(event);

@@ -123,6 +123,8 @@ export interface AgentHost extends Disposable {
   connect(peer: ClientConnection): Connection;
   /** Restores the sessions of earlier runs. */
   restore(): Promise<void>;
+  /** The agents may have been configured anew. */
+  agentsChanged(): void;
 }
 
 /** The sessions of this process for clients of the Agent Host Protocol (docs/protocols/ahp.md): a surface, as the chat view is one. */
@@ -131,6 +133,7 @@ export function agentHost(deps: HostDeps): AgentHost {
   const hosted = new HostedSessions({ ...deps, channels });
   const life = new Lifetime();
   const changesets = life.own(new Changesets(deps.changeSets, deps.effects, channels, deps.log));
+  const leaving = new Map<string, NodeJS.Timeout>();
   let timer: NodeJS.Timeout | undefined;
   let flushedAt = Number.NEGATIVE_INFINITY;
   const flush = () => {
@@ -172,15 +175,19 @@ export function agentHost(deps: HostDeps): AgentHost {
           // A client that came back may be here before its lost connection is given up.
           if (!name || channels.isHere(name.id)) return;
           deps.windowTools.disconnected(name.id);
-          const late = () => (channels.isHere(name.id) ? undefined : hosted.left(name.id));
-          setTimeout(
-            () => void late()?.catch((error: unknown) => deps.log.error('An empty session stays', error)),
-            COMES_BACK_WITHIN,
-          ).unref();
+          const late = () => {
+            leaving.delete(name.id);
+            return channels.isHere(name.id) ? undefined : hosted.left(name.id);
+          };
+          const left = () => void late()?.catch((error: unknown) => deps.log.error('An empty session stays', error));
+          // It may have been here in between.
+          clearTimeout(leaving.get(name.id));
+          leaving.set(name.id, setTimeout(left, COMES_BACK_WITHIN).unref());
         },
       };
     },
     restore: () => hosted.restore(),
+    agentsChanged: () => hosted.agentsChanged(),
     dispose: () => life.dispose(),
   };
 }
@@ -294,26 +301,46 @@ class ClientRequests {
   }
 
   async #snapshots(channels: readonly string[], gone?: 'leave out what is gone'): Promise<readonly object[]> {
-    const snapshots: object[] = [];
+    const prepared: (() => object)[] = [];
     for (const channel of each(channels)) {
-      const shown = await this.#subscribe(channel).catch((error: unknown) => {
+      const snapshot = await this.#prepare(channel).catch((error: unknown) => {
         if (gone && error instanceof RequestError) return undefined;
         throw error;
       });
-      if (shown) snapshots.push(shown);
+      if (snapshot) prepared.push(snapshot);
     }
-    return snapshots;
+    // All at once: actions between them would reach the client before its answer.
+    return prepared.flatMap((snapshot) => {
+      try {
+        return snapshot();
+      } catch (error) {
+        if (gone && error instanceof RequestError) return [];
+        throw error;
+      }
+    });
   }
 
-  async #subscribe(channel: string) {
+  async #subscribe(channel: string): Promise<object> {
+    return (await this.#prepare(channel))();
+  }
+
+  /** Reads what a snapshot of the channel needs. The client follows the channel from the moment at which the snapshot is made. */
+  async #prepare(channel: string): Promise<() => object> {
     const hosted = isRoot(channel) ? undefined : await this.#hosted.shown(this.#known(channel));
     const scope = hosted && this.#scope(channel, hosted);
-    if (!this.#channels.follow(this.#client, channel)) throw new RequestError('params', TOO_MANY);
     const printed = hosted && (await this.#printed(channel, hosted));
+    if (scope) this.#follow(channel);
     const changes = scope && (await this.#changesets.shown(channel, scope));
-    const root: RootState = { agents: this.#hosted.agents() };
-    const state = printed?.() ?? changes ?? (hosted ? (hosted.chat.resource === channel ? hosted.chat : sessionOf(hosted).state) : root);
-    return { resource: channel, state, fromSeq: this.#channels.seq };
+    return () => {
+      this.#follow(channel);
+      const root: RootState = { agents: this.#hosted.agents() };
+      const state = printed?.() ?? changes ?? (hosted ? (hosted.chat.resource === channel ? hosted.chat : sessionOf(hosted).state) : root);
+      return { resource: channel, state, fromSeq: this.#channels.seq };
+    };
+  }
+
+  #follow(channel: string): void {
+    if (!this.#channels.follow(this.#client, channel)) throw new RequestError('params', TOO_MANY);
   }
 
   #known(channel: string): Hosted {

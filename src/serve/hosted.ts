@@ -73,8 +73,8 @@ interface HostedChat {
 export type AgentStart =
   /** `stored`: the journal has the transcript, which is read when a client subscribes. */
   | { readonly kind: 'none'; readonly stored?: 'unread' | 'read' }
-  /** `done` resolves with the reason for a failure. */
-  | { readonly kind: 'starting'; readonly done: Promise<string | undefined> }
+  /** `waiting`: what is sent to it then, in this order. */
+  | { readonly kind: 'starting'; readonly done: Promise<void>; readonly waiting: Taken['intents'][number][] }
   | { readonly kind: 'live' };
 
 export interface SessionMark {
@@ -134,12 +134,15 @@ export class HostedSessions {
   readonly #dirty = new Set<SessionId>();
   readonly #terminals: TerminalChannels;
   #renamed: Promise<void> = Promise.resolve();
+  /** The agents as clients know them, as JSON. */
+  #told: string;
   /** Sessions that were removed, the latest last, each with the number of the last action before that. */
   #removed: readonly { readonly uri: string; readonly at: number }[] = [];
 
   constructor(deps: HostedDeps) {
     this.#deps = deps;
     this.#terminals = new TerminalChannels(deps.channels);
+    this.#told = JSON.stringify(this.agents());
   }
 
   /** Restores the sessions of earlier runs. */
@@ -153,7 +156,7 @@ export class HostedSessions {
     };
     // The sessions before their forks.
     const ordered = entries.toSorted((a, b) => Number(marked(a.head.id)) - Number(marked(b.head.id)));
-    for (const { head, title, at } of ordered) {
+    for (const { head, title, at, failed } of ordered) {
       const profile = this.#deps.profiles().find((one) => one.id === head.profile);
       if (!profile) continue;
       const agent = { kind: 'none', stored: 'unread' } as const;
@@ -167,9 +170,11 @@ export class HostedSessions {
       const stored = title === '' ? await this.stored(hosted) : undefined;
       const shown = title || (stored ? chatTitle(stored) : profile.name);
       const session = sessionOf(hosted);
-      const chats = session.state.chats.map((one) => (one.resource === hosted.chat.resource ? { ...one, title: shown } : one));
+      const facts = { title: shown, status: failed ? STATUS.error : STATUS.idle };
+      const chats = session.state.chats.map((one) => (one.resource === hosted.chat.resource ? { ...one, ...facts } : one));
       session.state = { ...session.state, chats, ...(hosted.forkOf ? {} : { title: shown, lifecycle: 'ready' as const }) };
-      hosted.chat = { ...hosted.chat, title: shown };
+      hosted.chat = { ...hosted.chat, ...facts };
+      session.state = { ...session.state, status: statusOf(session) };
     }
   }
 
@@ -186,6 +191,14 @@ export class HostedSessions {
         capabilities: forks ? { multipleChats: { fork: true } } : {},
       };
     });
+  }
+
+  /** Tells clients of agents that were configured anew. */
+  agentsChanged(): void {
+    const agents = this.agents();
+    if (JSON.stringify(agents) === this.#told) return;
+    this.#told = JSON.stringify(agents);
+    this.#deps.channels.publishRoot({ type: 'root/agentsChanged', agents });
   }
 
   profileOf(provider: string): Profile | undefined {
@@ -273,6 +286,7 @@ export class HostedSessions {
     const known = source.retries.sessionTurn(turnId);
     const id = crypto.randomUUID();
     this.#deps.marks.set(id, { fork: { of: session.id, chat } });
+    this.#deps.windowTools.offer(id, session.state.activeClients);
     const { next } = await branchAfter(sessions, { from: source.id, turnId: known, profile: source.profile, id }).catch(
       (error: unknown) => {
         this.#deps.marks.set(id, {});
@@ -290,7 +304,6 @@ export class HostedSessions {
       fork.retries.restore(begun);
       fork.chat = replayed({ ...fork.chat, title: chatTitle(begun) }, withoutTakenBack(begun, fork.takenBack));
     }
-    this.#deps.windowTools.offer(id, session.state.activeClients);
     const { turns: _turns, ...summary } = fork.chat;
     this.#updateSession(session, { type: 'session/chatAdded', summary: summaryIn(summary) });
   }
@@ -339,6 +352,9 @@ export class HostedSessions {
       hosted.agent = { kind: 'none', stored: 'read' };
       const session = await this.#read(hosted);
       if (session) hosted.chat = replayed(hosted.chat, session);
+      const config = session && configOf(session);
+      // As its agent said last, and not as a new session begins.
+      if (config && !hosted.forkOf && Object.keys(config.values).length > 0) hosted.state = { ...hosted.state, config };
     }
     this.sync(hosted);
     return hosted;
@@ -399,10 +415,9 @@ export class HostedSessions {
       const session = sessionOf(hosted);
       session.wanted = { ...session.wanted, ...apply.config };
     }
+    if (starts && hosted.agent.kind === 'live') this.#takeTools(hosted);
     if (hosted.agent.kind === 'live') return this.#send(hosted, intents);
-    if (starts) void this.#start(hosted, intents);
-    else if (hosted.agent.kind === 'starting')
-      void hosted.agent.done.then((why) => (why === undefined ? this.#send(hosted, intents) : undefined));
+    if (starts || hosted.agent.kind === 'starting') void this.#start(hosted, intents);
   }
 
   #offerTools(session: ServedSession): void {
@@ -477,14 +492,33 @@ export class HostedSessions {
     for (const hosted of this.#byUri.values()) if (ids.has(hosted.id)) this.sync(hosted);
   }
 
+  /** Stores a turn that a client has begun and whose agent is gone before it heard of it: the prompt is there after a restart, to be tried again. */
+  #storeUnheard({ id, chat, retries }: Hosted): void {
+    const live = this.#deps.sessions.get(id);
+    const { link, turns, queue } = live?.store.now ?? {};
+    if (!live || link?.state !== 'closed' || !chat.activeTurn) return;
+    const turnId = retries.sessionTurn(chat.activeTurn.id);
+    const prompt = queue?.find((one) => one.turnId === turnId);
+    if (!prompt || turns?.some((one) => one.id === turnId)) return;
+    const at = this.#deps.now();
+    const message = link.detail ? `${link.reason}\n${link.detail}` : link.reason;
+    live.publish({ type: 'turn.started', turnId, at, prompt: prompt.content });
+    const sender = senderOf(chat.activeTurn.message);
+    if (sender !== undefined) live.publish({ type: 'turn.sender', turnId, sender });
+    live.publish({ type: 'turn.ended', turnId, at, status: 'failed', error: { message, next: ['retry'] } });
+  }
+
   /** Sends clients the current state of the session. */
   sync(hosted: Hosted): void {
+    if (hosted.agent.kind === 'live') this.#storeUnheard(hosted);
     const session = this.session(hosted);
     if (!session || hosted.agent.kind !== 'live') return;
     if (!session.turns.some((turn) => turn.id === hosted.takenBack)) delete hosted.takenBack;
     // Sends terminal output first: a command's output is complete before its call ends.
     this.#terminals.sync(session);
     const actions = chatActions(hosted.chat, withoutTakenBack(session, hosted.takenBack));
+    const last = session.turns.at(-1);
+    if (actions.length > 0) hosted.modifiedAt = Math.max(hosted.modifiedAt, last?.endedAt ?? last?.startedAt ?? 0);
     for (const action of actions) this.#updateChat(hosted, action);
     this.#storeSender(hosted, session);
     this.#storeRetry(hosted);
@@ -523,27 +557,59 @@ export class HostedSessions {
     if (turn && failed !== undefined) live?.publish({ type: 'turn.retries', turnId: turn.id, failed });
   }
 
+  /** Settles when the agent can be told something, and has been told this. */
   async #start(hosted: Hosted, intents: Taken['intents']): Promise<void> {
-    if (hosted.agent.kind !== 'starting') {
-      const { agent } = hosted;
-      const isStored = agent.kind === 'none' && agent.stored !== undefined;
-      if (!isStored) this.#deps.sessions.open(hosted.profile, hosted.cwd, undefined, hosted.id);
-      hosted.agent = { kind: 'starting', done: isStored ? this.#reopen(hosted) : Promise.resolve(undefined) };
-      if (!isStored && !hosted.forkOf && hosted.state.title !== hosted.profile.name) this.#rename(hosted, hosted.state.title);
+    const { agent } = hosted;
+    if (agent.kind === 'starting') {
+      agent.waiting.push(...intents);
+      return agent.done;
     }
-    if (hosted.agent.kind !== 'starting') return;
-    const why = await hosted.agent.done;
+    const isStored = agent.kind === 'none' && agent.stored !== undefined;
+    if (!isStored) this.#deps.sessions.open(hosted.profile, hosted.cwd, undefined, hosted.id);
+    const done = this.#starts(hosted, isStored ? this.#reopen(hosted) : Promise.resolve(undefined), intents);
+    if (!isStored && !hosted.forkOf && hosted.state.title !== hosted.profile.name) this.#rename(hosted, hosted.state.title);
+    return done;
+  }
+
+  /** `opened` resolves with the reason for a failure. */
+  #starts(hosted: Hosted, opened: Promise<string | undefined>, intents: Taken['intents']): Promise<void> {
+    const waiting = [...intents];
+    const done = opened.then(async (why) => {
+      if (why === undefined) await this.#sendWanted(hosted);
+      this.#started(hosted, waiting, why);
+    });
+    hosted.agent = { kind: 'starting', done, waiting };
+    return done;
+  }
+
+  #started(hosted: Hosted, waiting: Taken['intents'], why: string | undefined): void {
     if (why === undefined) {
-      await this.#sendWanted(hosted);
-      hosted.agent = { kind: 'live' };
-      this.#send(hosted, intents);
+      // All of it, before clients are told what waits there.
+      this.#send(hosted, waiting);
       this.#sendFirst(hosted);
+      hosted.agent = { kind: 'live' };
       this.sync(hosted);
     } else {
       hosted.agent = { kind: 'none', stored: 'read' };
       const { activeTurn } = hosted.chat;
       if (activeTurn) this.#updateChat(hosted, failure(activeTurn.id, 0, why));
     }
+  }
+
+  /** Starts an agent at rest again that lacks tools of windows: they came after its start. It keeps what was chosen. */
+  #takeTools(hosted: Hosted): void {
+    const live = this.#deps.sessions.get(hosted.id);
+    const now = live?.store.now;
+    if (!live || !this.#deps.windowTools.hasMore(hosted.id) || now?.link.state !== 'ready' || now.resumeKey === undefined) return;
+    if (now.turns.at(-1)?.status === 'running' || now.queue.length > 0 || now.background !== undefined) return;
+    if (!hosted.forkOf) hosted.wanted = { ...hosted.state.config?.values, ...hosted.wanted };
+    // Not before clients are told nothing of that.
+    const restarted = Promise.resolve().then(() => live.restart());
+    void this.#starts(
+      hosted,
+      restarted.then(() => undefined),
+      [],
+    );
   }
 
   /** Sends what was chosen before, once the agent can take it: its first turn is to run by that. */
@@ -553,7 +619,9 @@ export class HostedSessions {
     const { wanted } = hosted;
     delete hosted.wanted;
     await linked(live);
-    this.#send(hosted, configIntents(wanted, live.store.now));
+    const { values } = configOf(live.store.now);
+    const changed = Object.fromEntries(Object.entries(wanted).filter(([key, value]) => values[key] !== value));
+    this.#send(hosted, configIntents(changed, live.store.now));
   }
 
   /** Puts the turn that a client has begun before prompts that an earlier host has left waiting. */
@@ -589,7 +657,7 @@ export class HostedSessions {
     const before = hosted.chat;
     const next = reduceChat(before, action);
     if (next === before) return;
-    if (!TYPED.test(action.type)) hosted.modifiedAt = this.#deps.now();
+    if (BEGINS.test(action.type)) hosted.modifiedAt = this.#deps.now();
     hosted.chat = { ...next, modifiedAt: new Date(hosted.modifiedAt).toISOString() };
     this.#deps.channels.publish(before.resource, action, origin);
     if (MAY_NEED_INPUT.test(action.type)) for (const needed of neededActions(hosted)) this.#updateSession(hosted, needed);
@@ -626,19 +694,14 @@ export class HostedSessions {
     const option = session.options?.find((one) => one.about === 'model');
     const provider = providerOf(profile.id);
     const models = option?.kind === 'choice' ? option.choices.map(({ value, name }) => ({ id: value, provider, name })) : [];
-    const {
-      models: before = [],
-      forks: forked = false,
-      config: { values: begun } = { values: {} },
-    } = this.#deps.offers.get(profile.id) ?? {};
+    const begun = this.#deps.offers.get(profile.id)?.config.values ?? {};
     const { fork, edit } = session.link.offers;
     const forks = fork === true || edit === true;
     const config = configOf(session);
     // A new session begins as the first one did, not as another one was changed: one that goes on may have been.
     const values = session.turns.length > 1 ? offered(begun, config) : { ...config.values, ...offered(begun, config) };
     this.#deps.offers.set(profile.id, { models, config: { ...config, values }, forks });
-    if (JSON.stringify(models) !== JSON.stringify(before) || forks !== forked)
-      this.#deps.channels.publishRoot({ type: 'root/agentsChanged', agents: this.agents() });
+    this.agentsChanged();
   }
 
   /** Returns the known configuration choices for a session of this agent. */
@@ -795,8 +858,8 @@ function sessionActions({ state }: ServedSession, session: Session): readonly Se
   return actions;
 }
 
-/** What a window keeps for its user, and sends when it is opened again, is no use of a session. */
-const TYPED = /^chat\/(?:draftChanged|inputAnswerChanged)$/;
+/** A session is used when a turn begins or ends, as the journal knows it: another run of the host says the same time. */
+const BEGINS = /^chat\/turn(?:Started|Resume)$/;
 /** Excludes texts and new calls, which need no input and may come in thousands. */
 const MAY_NEED_INPUT = /^chat\/(?:turn|error|truncated|toolCall(?:Ready|Confirmed|Complete)|input)/;
 

@@ -27,6 +27,9 @@ export class WindowTools {
   /** The agent has its answer without the window, which is to run nothing any more: it may come back. */
   readonly onWithdrawn: Listen<WindowCall & { readonly why: string }> = this.#withdrawn.listen;
 
+  /** Names of the tools that the agent of a session has. */
+  readonly #lent = new Map<SessionId, ReadonlySet<string>>();
+
   /** Sets the current offers of a session's windows. An agent gets the tools offered when it starts. */
   offer(sessionId: SessionId, clients: readonly ActiveClient[]): void {
     this.#offers.set(sessionId, clients);
@@ -61,6 +64,19 @@ export class WindowTools {
     for (const client of this.#offers.get(sessionId) ?? [])
       for (const tool of client.tools ?? []) if (!byName.has(tool.name)) byName.set(tool.name, this.#toolOf(sessionId, client, tool));
     return [...byName.values()];
+  }
+
+  /** The tools for an agent that starts now. */
+  lend(sessionId: SessionId): readonly Tool[] {
+    const tools = this.toolsOf(sessionId);
+    this.#lent.set(sessionId, new Set(tools.map(({ name }) => name)));
+    return tools;
+  }
+
+  /** True when windows offer what the agent does not have. */
+  hasMore(sessionId: SessionId): boolean {
+    const lent = this.#lent.get(sessionId);
+    return lent !== undefined && this.toolsOf(sessionId).some(({ name }) => !lent.has(name));
   }
 
   #toolOf(

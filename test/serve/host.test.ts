@@ -1723,6 +1723,242 @@ test('an agent at rest starts anew when what it is launched with has changed; on
   await begun({ conversations }, 2);
 });
 
+test('what is said while the agent starts reaches it in its order; nothing of it leaves the chat meanwhile', async (t) => {
+  const { folder, end, client: before, ...first } = await opened(t);
+  await beginTurn({ client: before, ...first });
+  first.last().endTurn();
+  await end();
+  const again = await restarted(t, folder);
+  const client = await follower(again);
+  await client.dispatch(CHAT, prompt('t2'));
+  const message = { text: 'And that', origin: { kind: 'user' } };
+  await client.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind: 'steering', id: 's', message });
+  await begun(again);
+  again.last().ready();
+  await until(() => again.last().prompts().length === 1);
+  await until(() => client.chats.get(CHAT)?.queuedMessages?.length === 1);
+  const told = client.envelopes.map(({ action }) => action as { readonly type: string; readonly kind?: string });
+  assert.deepEqual(
+    told.filter(({ type }) => type.startsWith('chat/pending')).map(({ type, kind }) => [type, kind]),
+    [
+      ['chat/pendingMessageSet', 'steering'],
+      ['chat/pendingMessageSet', 'queued'],
+      ['chat/pendingMessageRemoved', 'steering'],
+    ],
+  );
+  again.last().endTurn();
+  await until(() => again.last().prompts().length === 2);
+  assert.deepEqual(
+    again
+      .last()
+      .prompts()
+      .map(({ turnId }) => turnId),
+    ['t2', 's'],
+  );
+});
+
+test('what waits for a choice of the user waits in its order', async (t) => {
+  const served = await opened(t);
+  const { client, last } = served;
+  const modes = ['ask', 'plan'].map((id) => ({ id, name: id }));
+  await beginTurn(served);
+  last().say({ type: 'mode.set', mode: { current: 'ask', all: modes } });
+  last().endTurn();
+  const name = '11111111-4a59-6877-8695-a4b3c2d1e0f9';
+  const [channel, chat] = [`fake:/${name}`, `ahp-chat:/${name}`];
+  const create = { channel, provider: 'fake', workingDirectories: [pathToFileURL(served.folder).href], config: { mode: 'plan' } };
+  await client.ask('createSession', create);
+  await client.subscribe(chat);
+  await client.dispatch(chat, prompt('t1'));
+  const message = { text: 'Then that', origin: { kind: 'user' } };
+  await client.dispatch(chat, { type: 'chat/pendingMessageSet', kind: 'queued', id: 'q', message });
+  await begun(served, 2);
+  last().say({ type: 'mode.set', mode: { current: 'ask', all: modes } });
+  last().ready();
+  await until(() => last().prompts().length === 1);
+  last().endTurn();
+  await until(() => last().prompts().length === 2);
+  assert.deepEqual(
+    last().heard.map((intent) => (intent.type === 'prompt' ? intent.turnId : intent.type)),
+    ['setMode', 't1', 'q'],
+  );
+});
+
+test('an agent that lacks the tools of a window has them with its next prompt, and keeps what was chosen', async (t) => {
+  const served = await opened(t);
+  const { client, chat, last, conversations } = served;
+  const offer = (clientId: string, ...names: readonly string[]) => ({
+    type: 'session/activeClientSet',
+    activeClient: { clientId, tools: names.map((name) => ({ name })) },
+  });
+  const names = () => last().scene.ports.tools.map(({ name }) => name);
+  const mode = (current: string) =>
+    last().say({ type: 'mode.set', mode: { current, all: ['ask', 'edit'].map((id) => ({ id, name: id })) } });
+  await client.dispatch(SESSION, offer('window-1', 'usages'));
+  await beginTurn(served);
+  last().say({ type: 'resume.set', key: 'k' });
+  mode('edit');
+  assert.deepEqual(names(), ['usages']);
+  await client.dispatch(SESSION, offer('window-2', 'usages', 'rename'));
+  await client.dispatch(SESSION, { type: 'session/activeClientRemoved', clientId: 'window-1' });
+  last().endTurn();
+  assert.equal(conversations.length, 1, 'not before it is needed');
+  await client.dispatch(CHAT, prompt('t2'));
+  await begun(served, 2);
+  assert.deepEqual([names(), last().scene.resume?.key], [['usages', 'rename'], 'k']);
+  mode('ask');
+  last().ready();
+  await until(() => last().prompts().length === 1);
+  assert.deepEqual(
+    last().heard.map(({ type }) => type),
+    ['setMode', 'prompt'],
+  );
+  last().endTurn();
+  assert.deepEqual(
+    chat().turns.map(({ id, state }) => [id, state]),
+    [
+      ['t1', 'complete'],
+      ['t2', 'complete'],
+    ],
+  );
+  await client.dispatch(SESSION, { type: 'session/activeClientRemoved', clientId: 'window-2' });
+  await client.dispatch(SESSION, offer('window-3', 'usages'));
+  await client.dispatch(CHAT, prompt('t3'));
+  await until(() => last().prompts().length === 2);
+  assert.equal(conversations.length, 2, 'it has all that is offered');
+});
+
+test('a window that was away twice, each time for less than a minute, still offers its tools', async (t) => {
+  const { client, windowTools, host } = await opened(t);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  await client.dispatch(SESSION, { type: 'session/activeClientSet', activeClient: { clientId: 'window-1', tools: [{ name: 'usages' }] } });
+  client.disconnect();
+  t.mock.timers.tick(1_000);
+  await client.reconnect();
+  t.mock.timers.tick(58_000);
+  client.disconnect();
+  t.mock.timers.tick(2_000);
+  assert.equal(windowTools.toolsOf(SESSION.split('/')[1] ?? '').length, 1);
+  t.mock.timers.tick(58_000);
+  assert.deepEqual(windowTools.toolsOf(SESSION.split('/')[1] ?? ''), []);
+  host.dispose();
+});
+
+test('a session was used when a turn began or ended, by the same time in each run of the host', async (t) => {
+  const start = Date.UTC(2026, 0, 1);
+  let now = start;
+  const folder = hostFolder();
+  const first = hosting(t, folder, () => now);
+  const client = new AhpClient(first.host);
+  await client.open();
+  await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [pathToFileURL(folder).href] });
+  await client.subscribe(CHAT);
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(first);
+  first.last().say({ type: 'turn.started', turnId: 't1', at: now, prompt: [] });
+  first.last().ready();
+  const used = async (one: AhpClient) =>
+    ((await one.ask('listSessions')) as { readonly items: readonly SessionSummary[] }).items.map(
+      ({ modifiedAt }) => Date.parse(modifiedAt) - start,
+    );
+  now += 60_000;
+  first.last().say({ type: 'part.added', turnId: 't1', part: { kind: 'call', id: 'c', call } }, { type: 'ask.opened', ask: approval });
+  await until(() => callIn(client.chats.get(CHAT) as ChatState)?.status === 'pending-confirmation');
+  assert.deepEqual(await used(client), [0]);
+  const other = new AhpClient((await restarted(t, folder, () => now)).host);
+  await other.open('window-2');
+  assert.deepEqual(await used(other), [0]);
+});
+
+test('what happens while the snapshots of a client are read is in them, or comes after them', async (t) => {
+  const { folder, end, client: before, ...first } = await opened(t);
+  await beginTurn({ client: before, ...first });
+  first.last().say({ type: 'part.added', turnId: 't1', part: { kind: 'call', id: 'c', call } });
+  first.last().say({ type: 'terminal.changed', terminal: { id: 'term' }, delta: 'x' });
+  await before.subscribe(TERMINAL);
+  await end();
+  const { host } = await restarted(t, folder, () => 2_000_000);
+  const other = new AhpClient(host);
+  await other.open('window-2');
+  const client = before.elsewhere(host);
+  client.terminals.set(TERMINAL, before.terminals.get(TERMINAL) as TerminalState);
+  let isBack = false;
+  const back = client.reconnect().then(() => {
+    isBack = true;
+  });
+  for (let at = 0; !isBack; at += 1) {
+    await other.dispatch(CHAT, { type: 'chat/draftChanged', draft: { text: String(at) } });
+    await other.dispatch(SESSION, { type: 'session/activeClientSet', activeClient: { clientId: 'window-2', displayName: String(at) } });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await back;
+  await other.subscribe(CHAT);
+  await other.subscribe(SESSION);
+  assert.deepEqual(client.chats.get(CHAT)?.draft, other.chats.get(CHAT)?.draft);
+  assert.deepEqual(client.sessions.get(SESSION)?.activeClients, other.sessions.get(SESSION)?.activeClients);
+});
+
+test('a session that comes back shows the mode that it was left in before its agent runs', async (t) => {
+  const { folder, end, ...served } = await opened(t);
+  await beginTurn(served);
+  const all = ['ask', 'plan'].map((id) => ({ id, name: id }));
+  served.last().say({ type: 'mode.set', mode: { current: 'ask', all } });
+  served.last().say({ type: 'mode.set', mode: { current: 'plan', all } });
+  served.last().endTurn();
+  await end();
+  const client = new AhpClient((await restarted(t, folder)).host);
+  await client.open();
+  await client.subscribe(SESSION);
+  const { values, schema } = client.sessions.get(SESSION)?.config ?? {};
+  assert.deepEqual([values, schema?.properties.mode?.enum], [{ mode: 'plan' }, ['ask', 'plan']]);
+});
+
+test('a prompt whose agent could not be started is there after a restart, failed, and is tried again', async (t) => {
+  const { client, folder, end, ...first } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1', 'My long prompt'));
+  await begun(first);
+  first.last().say({ type: 'link.closed', reason: 'The program was not found', at: 1 });
+  await end();
+  const again = await restarted(t, folder);
+  const other = await follower(again);
+  const listed = async () =>
+    ((await other.ask('listSessions')) as { readonly items: readonly SessionSummary[] }).items.map(({ title, status }) => [title, status]);
+  assert.deepEqual(await listed(), [['My long prompt', STATUS.error]]);
+  assert.deepEqual(
+    other.chats.get(CHAT)?.turns.map(({ message, state }) => [message.text, state]),
+    [['My long prompt', 'error']],
+  );
+  await other.dispatch(CHAT, { type: 'chat/turnResume', turnId: 't1' });
+  await begun(again);
+  again.last().ready();
+  await until(() => again.last().prompts().length === 1);
+  const [sent] = again.last().prompts();
+  assert.equal(sent?.type === 'prompt' && promptText({ prompt: sent.content } as never), 'My long prompt');
+  again.last().endTurn();
+  await until(() => other.chats.get(CHAT)?.turns.at(-1)?.state === 'complete');
+  assert.equal(other.chats.get(CHAT)?.turns.length, 1);
+});
+
+test('a session whose last turn has failed says so in the list of every later run', async (t) => {
+  const { folder, end, ...served } = await opened(t);
+  await beginTurn(served);
+  served.last().endTurn('failed');
+  await end();
+  for (let run = 0; run < 2; run += 1) {
+    const again = await restarted(t, folder);
+    const client = new AhpClient(again.host);
+    await client.open();
+    const { items } = (await client.ask('listSessions')) as { readonly items: readonly SessionSummary[] };
+    assert.deepEqual(
+      items.map(({ status }) => status & STATUS.activity),
+      [STATUS.error],
+    );
+    await client.subscribe(SESSION);
+    assert.equal((client.sessions.get(SESSION)?.status ?? 0) & STATUS.activity, STATUS.error);
+    await again.end();
+  }
+});
+
 test('attack: a client that never reads is let go of; the others hear everything', async (t) => {
   const { client, chat, last, host, ...rest } = await opened(t);
   const listening = await listen(host, { kind: 'port', host: '127.0.0.1', port: 0 }, 'a-token-of-the-test', silentLog);

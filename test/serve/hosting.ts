@@ -53,7 +53,12 @@ export function hosting(
     profile: (id) => (id === profile.id ? profile : undefined),
     launch: async () =>
       real ? { kind: 'http', url: real.url, headers: {}, cwd: folder } : { kind: 'process', command: 'x', args: [], env: {}, cwd: folder },
-    ports: ({ id }) => ({ ...noPorts, tools: windowTools.toolsOf(id) }),
+    ports: ({ id }) => ({
+      ...noPorts,
+      get tools() {
+        return windowTools.lend(id);
+      },
+    }),
     rules: () => [],
     client: { name: 'Parley', version: '0' },
     log: silentLog,
