@@ -358,6 +358,24 @@ test('words for the agent go with a rejection only, whether or not its answers c
   assert.equal(ours.all('.ask [aria-label=Feedback]').length, 0);
 });
 
+test('words that the user took back go with no rejection; those about a request that goes are in the composer', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [command] }));
+  await stage.press('Feedback');
+  await writeFeedback(stage, 'Never mind');
+  await stage.press('Cancel', '.ask');
+  await stage.press('Reject', '.ask');
+  assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'o3' } }]);
+  await stage.happen({ type: 'ask.closed', askId: command.id, how: 'answered' });
+  const draft = () => stage.find<HTMLTextAreaElement>('.composer-text').value;
+  assert.equal(draft(), '');
+  await stage.happen({ type: 'ask.opened', ask: { ...command, id: 'a7' } });
+  await stage.press('Feedback');
+  await writeFeedback(stage, 'Please use ');
+  await stage.happen({ type: 'ask.closed', askId: 'a7', how: 'withdrawn' }, { type: 'ask.opened', ask: { ...command, id: 'a8' } });
+  assert.equal(draft(), 'Please use');
+  assert.equal(stage.all('.ask [aria-label=Feedback]').length, 1, 'the next request is not about them');
+});
+
 test('words for the agent: the focus goes to their field, Enter rejects with them, Esc goes back', async () => {
   const stage = await Stage.open(session({ ...running, asks: [command] }));
   const press = async (key: string, more = {}) => {

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { ApprovalAnswer, ApprovalAnswers } from '../../src/session/approvalAnswers.ts';
-import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
+import type { Approval, ApprovalDetail, AskId, Option } from '../../src/session/model.ts';
 import { byPath, type FileDiffs, longNames, relativePath } from '../../src/session/select.ts';
 import { approvalHeading, dangerText, elsewhere, excerptOf, inputText, shownDiffs, wordsBeside } from '../../src/session/shownApproval.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
@@ -8,6 +8,7 @@ import { drawable, drawableEnd } from '../drawable.ts';
 import { iconOf } from '../icons.ts';
 import { textView } from '../markdownView.ts';
 import { byFolders, commandTitle, inWords, t, visible } from '../strings.ts';
+import type { SessionMemory } from '../ui.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { askerView, countdownView, type Paging, pagingView, scrollBox } from './askCard.ts';
 import { counts, diffLines, unplacedNote } from './diff.ts';
@@ -15,6 +16,8 @@ import { moreText, notShown, plainText, showMoreButton, shownCount } from './fol
 
 /** Field name of unsent feedback on an approval. */
 const FEEDBACK = 'feedback';
+/** Key of the fold that shows its field. */
+const wordsKey = (askId: AskId): string => `${askId}:words`;
 const EDITED = 'edited';
 /** Characters of a long text in the heading and the tooltip: the scrolling part has the whole text. */
 const HEADING = 300;
@@ -43,7 +46,7 @@ export function approvalView(view: View, ask: Approval, paging?: Paging): Templa
   const { action, amount } = approvalHeading(ask, session);
   const heading = shortened(action, HEADING);
   const given = memory.answers[ask.id] ?? {};
-  const wordsOpen = isUnfolded(memory, `${ask.id}:words`, false) && answers.answers.some((one) => one.means === 'feedback');
+  const wordsOpen = isUnfolded(memory, wordsKey(ask.id), false) && answers.answers.some((one) => one.means === 'feedback');
   return html`<section class="ask card approval" role="group" tabindex="-1" aria-label=${visibleText(heading)} data-ask=${ask.id}
     @keydown=${(event: KeyboardEvent) => letterPressed(view, ask, event)}>
     <header>
@@ -321,25 +324,26 @@ function press(view: View, ask: Approval, one: ApprovalAnswer, event: MouseEvent
   }
 }
 
-function isRejection(option: Option): boolean {
-  return option.effect === 'reject_once' || option.effect === 'reject_always';
+function answer(view: View, ask: Approval, option: Option): void {
+  const edited = ask.editable ? view.memory.answers[ask.id]?.[EDITED]?.[0] : undefined;
+  const rejects = option.effect === 'reject_once' || option.effect === 'reject_always';
+  const isEdited = !rejects && edited !== undefined && edited !== originalOf(ask.detail);
+  view.act.intent({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId: option.id, ...(isEdited ? { edited } : {}) } });
 }
 
-/** `feedback`: the words of the field, which only its own button sends. */
-function answer(view: View, ask: Approval, option: Option, feedback = ''): void {
-  const given = view.memory.answers[ask.id] ?? {};
-  const edited = ask.editable ? given[EDITED]?.[0] : undefined;
-  const rejected = isRejection(option);
-  view.act.intent({
-    type: 'answer',
-    askId: ask.id,
-    answer: {
-      kind: 'option',
-      optionId: option.id,
-      ...(rejected && feedback.trim() !== '' ? { feedback: feedback.trim() } : {}),
-      ...(!rejected && edited !== undefined && edited !== originalOf(ask.detail) ? { edited } : {}),
-    },
-  });
+/** Only the field of the feedback sends it: words behind Cancel were taken back. */
+function answerInWords(view: View, ask: Approval, option: Option): void {
+  const feedback = feedbackIn(view.memory, ask.id);
+  if (feedback === '') return;
+  view.act.intent({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId: option.id, feedback } });
+}
+
+/** The feedback that is being written about an ask; '' where its field is closed. */
+export function openFeedback(memory: SessionMemory, askId: AskId): string {
+  return isUnfolded(memory, wordsKey(askId), false) ? feedbackIn(memory, askId) : '';
+}
+function feedbackIn({ answers }: SessionMemory, askId: AskId): string {
+  return answers[askId]?.[FEEDBACK]?.[0]?.trim() ?? '';
 }
 
 function originalOf(detail: ApprovalDetail): string | undefined {
@@ -360,7 +364,7 @@ function openerId(ask: Approval): string {
 }
 
 function toggleWords(view: View, ask: Approval, open: boolean): void {
-  view.act.unfold(`${ask.id}:words`, open);
+  view.act.unfold(wordsKey(ask.id), open);
   view.act.focus(open ? wordsId(ask) : openerId(ask));
 }
 
@@ -373,15 +377,14 @@ function wordsView(view: View, ask: Approval, { answers }: ApprovalAnswers, valu
     if (event.isComposing || event.keyCode === 229) return;
     if (event.key === 'Escape') toggleWords(view, ask, false);
     else if (event.key !== 'Enter' || event.shiftKey) return;
-    else if (option && !event.repeat && (event.target as HTMLTextAreaElement).value.trim() !== '')
-      answer(view, ask, option, (event.target as HTMLTextAreaElement).value);
+    else if (option && !event.repeat) answerInWords(view, ask, option);
     event.preventDefault();
     event.stopPropagation();
   };
   const label = way === 'next' ? t('What should the agent do instead? Sent as the next prompt.') : t('What should the agent do instead?');
   return html`<textarea class="text-field" rows="2" id=${wordsId(ask)} .value=${value} placeholder=${label} aria-label=${label} @input=${write} @keydown=${key}></textarea>
     <div class="answers">
-      <button class="button primary" type="button" ?disabled=${value.trim() === ''} @click=${(event: MouseEvent) => event.detail <= 1 && option && answer(view, ask, option, value)}>${t('Reject')}</button>
+      <button class="button primary" type="button" ?disabled=${value.trim() === ''} @click=${(event: MouseEvent) => event.detail <= 1 && option && answerInWords(view, ask, option)}>${t('Reject')}</button>
       <button class="ghost" type="button" @click=${() => toggleWords(view, ask, false)}>${t('Cancel')}</button>
     </div>`;
 }
