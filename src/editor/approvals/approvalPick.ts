@@ -442,7 +442,7 @@ function isCut({ ask, openFile, ...over }: Omit<PickInput, keyof AnswerSetting>)
         if (files.some(({ path }) => isLongName(fileName(path)))) return true;
         if (files.length !== 1) return files.length > MOST_FILES;
         const lines = linesOf(files[0]?.diffs ?? []);
-        const shown = openFile === undefined ? lines : linesToShow(lines, { ...over, above: MOST_ANSWERS });
+        const shown = openFile === undefined ? lines : linesToShow(lines, { ...over, above: MOST_ANSWERS, folds: folds() });
         return shown.some((line) => line.isCut) || (openFile === undefined ? lines.length > MOST_LINES : rowsOf(shown) > MOST_UNDER_PICK);
       }
       case 'mcp':
@@ -546,7 +546,7 @@ function changeRows({ path, diffs }: FileDiffs, over: PickInput | undefined, hea
   const note = unplacedNote(diffs);
   const summaries = diffs.filter((diff) => diff.summary).map((diff) => plainRow(diff.after ?? diff.before ?? ''));
   const lines = linesOf(diffs);
-  const outOfSight = over ? linesToShow(lines, { ...over, above: above + summaries.length }) : lines;
+  const outOfSight = over ? linesToShow(lines, { ...over, above: above + summaries.length, folds: folds() }) : lines;
   const rows = over && rowsOf(outOfSight) <= MOST_UNDER_PICK ? outOfSight : outOfSight.slice(0, MOST_LINES);
   if (rows.length === 0 && summaries.length === 0 && note === '') return [];
   const more = lines.length - rows.length;
@@ -570,6 +570,9 @@ function changeRows({ path, diffs }: FileDiffs, over: PickInput | undefined, hea
 
 function linesOf(diffs: readonly Diff[]): readonly ChangedLine[] {
   return changedLines(diffs, vscode.workspace.getConfiguration('diffEditor').get<boolean>('ignoreTrimWhitespace') === true);
+}
+function folds(): boolean {
+  return vscode.workspace.getConfiguration('diffEditor').get<boolean>('hideUnchangedRegions.enabled') === true;
 }
 
 /** A row that only shows text. */

@@ -89,13 +89,17 @@ export interface PickPlace {
   readonly title: string;
   /** Pixels of a line in editors. */
   readonly lineHeight: number;
+  /** The diff editor folds what has not changed: a change may be anywhere, however far down in its file. */
+  readonly folds: boolean;
 }
 
 /** The lines that the pick must show because the diff beside it does not: those that it lies over, and those out of sight in it. */
-export function linesToShow(lines: readonly ChangedLine[], { above, ...over }: PickPlace): readonly ChangedLine[] {
+export function linesToShow(lines: readonly ChangedLine[], { above, folds, ...over }: PickPlace): readonly ChangedLine[] {
+  // Folded, a change lies no higher than the changes before it, two of which may be side by side.
+  const places = folds ? lines.map((_, at) => ({ before: Math.floor(at / 2) + 1 })) : lines;
   const shownOf = (under: number) => lines.filter((line, at) => at < under || line.isOutOfSight);
   // Lines of several rows make the pick longer, so that it covers more.
-  const next = (under: number) => linesUnderPick(lines, above + rowsOf(shownOf(under)) - under, over);
+  const next = (under: number) => linesUnderPick(places, above + rowsOf(shownOf(under)) - under, over);
   let under = next(0);
   for (let more = next(under); more > under; more = next(under)) under = more;
   return shownOf(under);

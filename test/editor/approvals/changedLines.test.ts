@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ChangedLine, changedLines, linesToShow } from '../../../src/editor/approvals/changedLines.ts';
 
-const over = { title: 'Edit a.ts', lineHeight: 16, above: 5 };
+const over = { title: 'Edit a.ts', lineHeight: 16, above: 5, folds: false };
 const filler = Array.from({ length: 60 }, (_, at) => `line ${at + 1}`);
 /** A change of one line, far enough down that no pick lies over it. */
 const edit = (before: string, after: string, ignoresBlanks = false) =>
@@ -53,4 +53,9 @@ test('lines that lie under the pick are shown, and what they make it cover', () 
   const before = filler.join('\n');
   const lines = changedLines([{ path: '/w/a.ts', before, after: before.replace('line 2', 'two').replace('line 40', 'forty') }], false);
   assert.deepEqual(rows(linesToShow(lines, over)), ['− line 2', '+ two']);
+});
+
+test('where the diff folds what has not changed, a change far down may lie under the pick, too', () => {
+  const lines = edit('one', 'two');
+  assert.deepEqual(rows(linesToShow(lines, { ...over, folds: true })), ['− one', '+ two']);
 });
