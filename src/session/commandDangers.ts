@@ -347,6 +347,27 @@ const SCRIPT_FILE =
 /** What is read there comes from another program. */
 const STANDARD_INPUT = /^(?:-|\/dev\/(?:stdin|fd\/0)|\/proc\/self\/fd\/0)$/;
 const EDITOR = /^(?:vim?|nvim|emacs|ed|ex)$/;
+/** Their options that hold a script, glued or in the next word. */
+const EDITOR_SCRIPT = /^(?:\+(?![\d/]|$)|-{1,2}(?:eval|execute)=)/;
+const BEFORE_SCRIPT = /^(?:-s?c|--cmd|-{1,2}(?:eval|execute))$/;
+/** Commands of `vi` that write another file. */
+const EDITOR_WRITES = /(?:^|[|:\n])\s{0,9}(?:w(?:q|rite)?|sav(?:e(?:as)?)?|up(?:date)?)!?\s{1,9}(?:>>\s{0,9})?([^\s|!]{1,200})/g;
+function editorScripts(args: readonly ShellWord[]): readonly ShellWord[] {
+  return args.filter(({ text }, at) => EDITOR_SCRIPT.test(text) || BEFORE_SCRIPT.test(args[at - 1]?.text ?? ''));
+}
+/** Programs that can run a shell by what they read, and their options and operands instead of that. */
+const READS_STATEMENTS: readonly { readonly name: RegExp; readonly instead: RegExp; readonly operands?: number }[] = [
+  { name: /^(?:psql|pgcli|usql)$/, instead: /^(?:-[a-zA-Z]*[cfl]|--(?:command|file|list)(?:=.*)?)$/ },
+  { name: /^(?:mysql|mariadb|mycli)$/, instead: /^(?:-[BNsrt]*e.*|--execute(?:=.*)?)$/ },
+  { name: /^(?:sqlite3?|duckdb)$/, instead: /^--?(?:c|s|cmd|init|help|version)$/, operands: 2 },
+  { name: /^(?:mongo|mongosh)$/, instead: /^(?:--eval(?:=.*)?|-f|--file|.*\.js)$/ },
+  { name: /^(?:sqlcmd|snowsql)$/, instead: /^-[qQifo]$/ },
+  { name: /^(?:sqlplus|beeline|hive|spark-sql|lftp)$/, instead: /^(?:@.*|-[ef])$/ },
+  { name: /^(?:m4|dc)$/, instead: /^(?:-e.*|--expression.*)$/, operands: 1 },
+  { name: /^(?:ed|ex)$/, instead: /(?!)/ },
+];
+/** Statements that do: of `m4`, `dc`, `lftp` and the shells of databases. */
+const RUNS_BY_STATEMENT = /\b(?:e?syscmd|child_process|run(?:Program|NonMongoProgram))\b|(?:^|\n)\s{0,9}(?:!|host\s|:!!)/i;
 /** Names that decide what another program runs. */
 export const STEERING_VARIABLE =
   /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|RUBYOPT|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL)$/;
@@ -579,9 +600,19 @@ class Judge {
     this.#judgeElsewhere(program, args, scope);
     const call: ProgramCall = { program, args, operands: operandsOf(args), piped: scope.piped };
     this.#judgeTexts(call, first, scope);
-    this.#judgeRules(call, first, scope);
+    this.#judgeRules({ ...call, args: [...args, ...this.#statementsFor(call, first, scope)] }, first, scope);
     this.#judgePaths(call, scope);
     this.#judgeReach(call, scope);
+  }
+
+  /** Statements that come in from outside of the words, for programs that can run a shell by them; unknown ones may be anything. */
+  #statementsFor({ program, args, operands }: ProgramCall, first: ShellWord, scope: Scope): readonly ShellWord[] {
+    const reader = READS_STATEMENTS.find(({ name }) => name.test(program));
+    if (!reader || args.some(({ text }) => reader.instead.test(text)) || operands.length >= (reader.operands ?? MOST_WORDS)) return [];
+    const texts = [...scope.inputs, ...(scope.printed ?? [])];
+    if (scope.piped && (texts.length === 0 || texts.some(({ substitutes }) => substitutes))) this.#at('pipe', first, scope, true);
+    for (const text of texts) if (RUNS_BY_STATEMENT.test(text.text)) this.#at('code', text, scope, true);
+    return texts;
   }
 
   /** Keeps what words of the shell put into variables, and judges those that decide what runs. */
@@ -893,15 +924,17 @@ class Judge {
     const at = args.findIndex(({ text }) => option.test(text) || (sub !== undefined && text === sub));
     const glued = at < 0 ? undefined : /(?:=|^-\w*c|^\+)(.+)$/.exec(args[at]?.text ?? '')?.[1];
     const script = at < 0 ? undefined : glued === undefined ? args[at + 1] : args[at];
-    const texts = [
-      ...(script ? [script] : []),
-      ...(operands.length === 0 || STANDARD_INPUT.test(operands[0]?.text ?? '') ? scope.inputs : []),
-    ];
+    const isEditor = EDITOR.test(program);
+    const isFed = isEditor || operands.length === 0 || STANDARD_INPUT.test(operands[0]?.text ?? '');
+    const scripts = isEditor ? editorScripts(args) : script ? [script] : [];
+    const texts = [...scripts, ...(isFed ? scope.inputs : []), ...(isEditor ? (scope.printed ?? []) : [])];
     const [file] = operands;
     const written = texts.length === 0 && file ? this.#variables.files.textsOf(file) : [];
     for (const text of [...texts, ...written]) {
       if (text.substitutes) this.#at('pipe', text, scope, true);
-      const runsShell = EDITOR.test(call.program) && /!|\bsystem\b|\bterm/.test(text.text);
+      const runsShell =
+        isEditor && /(?:^|[|:\n])\s{0,9}(?:[\d%,$.']{0,20})?(?:r(?:ead)?\s{0,9})?!|w(?:rite)?\s{1,9}!|\bsystem\b|\bterm/.test(text.text);
+      if (isEditor) this.#judgeEdits(text, scope);
       this.#at('code', text, scope, text.expands || runsShell || codeIsGrave(text.text));
       for (const path of quotedPaths(text.text)) if (!isPublic(path) && this.#isFirstOutside(path)) this.#at('outside', text, scope, true);
     }
@@ -912,6 +945,15 @@ class Judge {
     else if (texts.length === 0 && scope.fromXargs && operands.length === 0) this.#at('pipe', first, scope, true);
     else if (texts.length === 0 && file?.substitutes) this.#at('pipe', file, scope, true);
     else if (texts.length === 0 && file && this.#variables.files.isFetched(file)) this.#at('unsure', file, scope, true);
+  }
+
+  /** Judges the files that an editor's commands write, and those that steer wherever these name them. */
+  #judgeEdits(text: ShellWord, scope: Scope): void {
+    for (const [at, { 1: path = '' }] of [...text.text.matchAll(EDITOR_WRITES)].entries())
+      if (at < MOST_VALUES) this.#judgeWrite(text, scope, path);
+    const parts = text.text.split(/[\s"'`()|!>:]+/).slice(0, MOST_PIECES);
+    const why = parts.map(reasonOfGuess).find((one) => one !== undefined);
+    if (why) this.#add('steers', scope.placeless ? undefined : { from: text.from, to: text.to }, undefined, why);
   }
 
   #judgeInner(word: ShellWord, text: string, scope: Scope, dialect?: ShellDialect): void {
@@ -1148,7 +1190,8 @@ class Judge {
 
   #judgeRead(word: ShellWord, scope: Scope, written = word.text): void {
     // As bash writes a text with escapes: $'/etc/passwd'.
-    const path = this.#dialect === 'posix' ? written.replace(/^\$(?=[/~]|\.\.\/)/, '') : written;
+    const local = written.replace(/^file:\/\/(?:localhost)?(?=\/)/i, '');
+    const path = this.#dialect === 'posix' ? local.replace(/^\$(?=[/~]|\.\.\/)/, '') : local;
     // The expanded path is unknown, but its parts are known.
     if (written === word.text && /(?<!\$)\{|`|\$\(/.test(path))
       for (const piece of path.split(/[\s(){},"'`$]+/).slice(0, MOST_PIECES)) if (piece !== '') this.#judgeRead(word, scope, piece);

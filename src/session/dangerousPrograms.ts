@@ -205,8 +205,10 @@ of(
   },
   {
     kind: 'network',
-    when: gitRule(/^(?:push|pull|fetch|clone|ls-remote|submodule|remote)$/, (call) =>
-      call.operands[0]?.text === 'remote' ? call.operands[1]?.text === 'update' : true,
+    when: gitRule(/^(?:push|pull|fetch|clone|ls-remote|submodule|remote|lfs)$/, (call) =>
+      /^(?:remote|lfs)$/.test(call.operands[0]?.text ?? '')
+        ? /^(?:update|pull|fetch|push|clone)$/.test(call.operands[1]?.text ?? '')
+        : true,
     ),
   },
   {
@@ -412,10 +414,17 @@ of('curl', {
       : (some(call, /^(?:-[A-Za-z]*[dF]|--(?:data|form|json)(?:-\w+)*(?:=.*)?|(?:-X|--request=)?(?:POST|PUT|PATCH))$/) ?? false),
 });
 of('curl wget', { kind: 'network', when: (call) => !asksThisComputer(call) });
-of('open xdg-open gio', {
-  kind: 'network',
-  when: (call) => call.args.find((one) => /^(?!file:)\w+:\/\//i.test(one.text) && !THIS_COMPUTER.test(one.text)) ?? false,
-});
+of(
+  `open xdg-open gio start explorer start-process saps wslview cygstart sensible-browser x-www-browser www-browser gnome-open kde-open kde-open5 exo-open firefox
+  google-chrome google-chrome-stable chrome chromium chromium-browser msedge microsoft-edge brave brave-browser opera vivaldi safari`.replace(
+    /\s+/g,
+    ' ',
+  ),
+  {
+    kind: 'network',
+    when: (call) => call.args.find((one) => /^(?!file:)\w+:\/\//i.test(one.text) && !THIS_COMPUTER.test(one.text)) ?? false,
+  },
+);
 of('openssl', { kind: 'network', when: (call) => sub(call, /^s_(?:client|server|time)\b/) ?? false });
 of(
   `scp sftp rsync ftp telnet http https aria2c invoke-webrequest iwr invoke-restmethod irm start-bitstransfer bitsadmin certutil
@@ -427,6 +436,33 @@ of(
 );
 of('nc ncat netcat', { kind: 'network', when: (call) => !asksOnly(call) || !THIS_COMPUTER.test(call.operands[0]?.text ?? '') });
 of('ping ping6 dig nslookup host whois traceroute tracepath mtr yt-dlp youtube-dl svn hg xh wget2 speedtest', { kind: 'network' });
+of('lynx w3m elinks pnpx dnx httpd caddy lighttpd wscat websocat grpcurl nmap ssh-keyscan smbclient cpan cpanm', { kind: 'network' });
+of('ab hey wrk', { kind: 'network', when: (call) => !asksThisComputer(call) });
+// A server for others, and a program that is fetched to run it.
+of('php', {
+  kind: 'network',
+  when: (call) => {
+    const at = call.args.findIndex(({ text }) => /^-S/.test(text));
+    const place = call.args[at]?.text === '-S' ? call.args[at + 1] : call.args[at];
+    return at >= 0 && place && !THIS_COMPUTER.test(place.text.replace(/^-S/, '')) ? place : false;
+  },
+});
+of('ruby', { kind: 'network', when: (call) => some(call, /^-run$/) ?? false });
+of('go', {
+  kind: 'network',
+  when: (call) => (sub(call, /^run\b/) ? (call.operands.find(({ text }) => text.includes('@')) ?? false) : false),
+});
+of('uv dotnet', { kind: 'network', when: (call) => sub(call, /^tool (?:run|exec|upgrade|update|restore)\b/) ?? false });
+of('dart flutter', { kind: 'network', when: (call) => sub(call, /^(?:pub (?:get|add|upgrade|global|outdated)|upgrade)\b/) ?? false });
+of('mix', { kind: 'network', when: (call) => sub(call, /^(?:deps\.(?:get|update)|local\.\w+|archive\.install)/) ?? false });
+of('rustup nvm fnm volta luarocks opam cabal stack corepack', {
+  kind: 'network',
+  when: (call) => sub(call, /^(?:install|update|upgrade|toolchain install|target add|component add|setup|fetch|prepare)\b/) ?? false,
+});
+of('composer', { kind: 'network', when: (call) => sub(call, /^(?:create-project|require|outdated|audit)\b/) ?? false });
+of('conda mamba micromamba', { kind: 'network', when: (call) => sub(call, /^(?:create|update|env create)\b/) ?? false });
+of('docker-compose', { kind: 'network', when: (call) => sub(call, /^(?:pull|push|run|build|up)\b/) ?? false });
+of('ffmpeg ffprobe ffplay', { kind: 'network', when: (call) => some(call, /^(?!file:)\w+:\/\//i) ?? false });
 of('deno', {
   kind: 'network',
   when: (call) =>
@@ -472,12 +508,15 @@ of('pip pip3 pipx uv poetry gem cargo go composer bundle dotnet conda mamba', {
   kind: 'network',
   when: (call) => sub(call, /^(?:tool |mod )?(?:install|add|sync|pip|get|publish|update|download|restore|fetch|search)\b/) ?? false,
 });
-of('python python3', {
+of('python python3 py pypy', {
   kind: 'network',
-  when: ({ args: [option, name, action] }) =>
-    option?.text === '-m' && name !== undefined && (name.text === 'http.server' || (name.text === 'pip' && action?.text === 'install'))
+  when: ({ args }) => {
+    const [name, action] = args.slice(args.findIndex(({ text }) => text === '-m') + 1);
+    const serves = /^(?:http\.server|SimpleHTTPServer|webbrowser|ftplib|telnetlib)$/.test(name?.text ?? '');
+    return name && name !== args[0] && (serves || (name.text === 'pip' && /^(?:install|download)$/.test(action?.text ?? '')))
       ? name
-      : false,
+      : false;
+  },
 });
 of('docker podman', { kind: 'network', when: (call) => sub(call, /^(?:compose )?(?:pull|push|run|login|build|up)\b/) ?? false });
 
@@ -564,7 +603,7 @@ of('npm pnpm yarn bun', {
 of('npm pnpm yarn', {
   kind: 'settings',
   grave: true,
-  when: (call) => sub(call, /^(?:config (?:set|delete)|login|adduser|logout|token)\b/) ?? false,
+  when: (call) => sub(call, /^(?:config (?:set|delete)|set (?!version\b)[\w:.@/-]+|login|adduser|logout|token)\b/) ?? false,
 });
 of('ssh-add ssh-copy-id', { kind: 'settings', grave: true, when: (call) => some(call, /^-[lL]$/) === undefined });
 of('npm pnpm yarn', { kind: 'steers', why: 'build', when: (call) => sub(call, /^(?:pkg (?:set|delete|fix)|set-script)\b/) ?? false });
@@ -637,7 +676,7 @@ of('psql mysql mariadb sqlite3 sqlcmd mongo mongosh clickhouse-client duckdb cql
 of('psql mysql mariadb sqlite3', {
   kind: 'code',
   grave: true,
-  when: (call) => some(call, /^\s*(?:\.(?:shell|system)|\\!)|\n\s*(?:\.(?:shell|system)|\\!)|^\\?system\s/) ?? false,
+  when: (call) => some(call, /(?:^|\n)\s{0,9}(?:\.(?:shell|system)\b|\\!|\\?system\s)|\|\s{0,9}program\b|\bto\s+program\b/i) ?? false,
 });
 of('mysqladmin', { kind: 'data', grave: true, when: (call) => some(call, /^(?:drop|shutdown|flush-\w+)$/) ?? false });
 of('dropdb dropuser', { kind: 'data', grave: true });
@@ -731,6 +770,25 @@ of('tar gtar bsdtar', {
   when: (call) =>
     cutOption(call, ['checkpoint-action', 'to-command', 'info-script', 'new-volume-script', 'rsh-command', 'rmt-command']) ?? false,
 });
+// The program that connects runs on this computer.
+const PLAIN_SSH =
+  /^(?:\/usr\/bin\/)?ssh(?:\s+-(?:[46Cqvx]+|[pl]\s*[\w.-]+|i\s*[\w./~$-]+|o\s*(?:Port|User|StrictHostKeyChecking|BatchMode|ConnectTimeout|IdentitiesOnly)[= ]\w+))*\s*$/i;
+of('rsync', {
+  kind: 'code',
+  grave: true,
+  when: (call) =>
+    call.args.find(({ text }, at) => {
+      const value =
+        /^(?:-e|--rsh=)(.+)$/s.exec(text)?.[1] ?? (/^(?:-[a-zA-Z]*e|--rsh)$/.test(call.args[at - 1]?.text ?? '') ? text : undefined);
+      return value !== undefined && !PLAIN_SSH.test(value);
+    }) ?? false,
+});
+of('scp sftp', { kind: 'code', grave: true, when: (call) => some(call, /^-[A-Za-z\d]*S/) ?? false });
+of('ssh scp sftp', {
+  kind: 'code',
+  grave: true,
+  when: (call) => some(call, /(?:Proxy|Local|KnownHosts)Command|ProxyUseFdpass/i) ?? false,
+});
 of('sort gsort', { kind: 'code', grave: true, when: (call) => cutOption(call, ['compress-program']) ?? false });
 of('rg', { kind: 'code', grave: true, when: (call) => some(call, /^--(?:pre|hostname-bin)(?:=|$)/) ?? false });
 of('man', { kind: 'code', grave: true, when: (call) => option(call, 'PH', '--pager', '--html', '--preprocessor') ?? false });
@@ -749,7 +807,10 @@ of('gdb lldb', {
 });
 of('osascript', { kind: 'code', grave: true });
 of('start-process saps', { kind: 'root', grave: true, when: (call) => some(call, /^runas$/i) ?? false });
-of('sudo doas su pkexec runas gsudo chroot nsenter run0 psexec psexec64 gosu systemd-run unshare capsh', { kind: 'root', grave: true });
+of(
+  'sudo doas su pkexec runas gsudo sudo-rs dzdo pfexec kdesu gksu beesu sudoedit chroot nsenter run0 psexec psexec64 gosu su-exec runuser setpriv systemd-run unshare capsh',
+  { kind: 'root', grave: true },
+);
 // As a member of that group: of docker that is all of the machine.
 of('sg newgrp', { kind: 'root', grave: true });
 of('machinectl', { kind: 'root', grave: true, when: (call) => sub(call, /^shell\b/) ?? false });
@@ -773,7 +834,7 @@ of('claude gemini codex qwen opencode', {
 
 /** Calls in an interpreter's text that do more than compute: they delete, write, start programs, use the network or hide their effect. */
 const GRAVE_CODE =
-  /\b(?:rmtree|unlink(?:Sync)?|rmdir(?:Sync)?|rmSync|removedirs|rm_rf|rm_r|truncate|shutil|subprocess|popen|child_process|spawn(?:Sync)?|exec(?:Sync|File|v\w*)?|fork|system|eval|compile|__import__|importlib|getattr|marshal|pickle|ctypes|b64decode|base64|atob|fromCharCode|codecs|socket|urllib|requests|httpx|https?|fetch|net|XMLHttpRequest|WebSocket|environ|kill|chmod|chown|writeFile(?:Sync)?|appendFile(?:Sync)?|createWriteStream|(?:copyFile|symlink|cp|open|write|truncate)Sync|copyFile|symlink(?:_to)?|outputFile|file_put_contents|fwrite|fputs|inplace|O_(?:WRONLY|RDWR|CREAT)|(?:Deno|Bun)\.(?:write|remove|rename|copy|spawn)\w*|write_text|write_bytes|File\.(?:write|delete|open|new)|FileUtils|IO\.(?:popen|write)|rename(?:Sync)?|os\.(?:remove|replace|putenv))\b|`[^`]*`|%x[({[]|:!|\bqx\b|\.rm\(|fs\.(?:rm|cp|promises)\b/i;
+  /\b(?:rmtree|unlink(?:Sync)?|rmdir(?:Sync)?|rmSync|removedirs|rm_rf|rm_r|truncate|shutil|subprocess|popen|child_process|spawn(?:Sync)?|exec(?:Sync|File|v\w*)?|fork|system|eval|compile|__import__|importlib|getattr|marshal|pickle|ctypes|b64decode|base64|atob|fromCharCode|codecs|socket|urllib|requests|httpx|https?|fetch|net|XMLHttpRequest|WebSocket|environ|kill|chmod|chown|writeFile(?:Sync)?|appendFile(?:Sync)?|createWriteStream|(?:copyFile|symlink|cp|open|write|truncate)Sync|copyFile|symlink(?:_to)?|outputFile|file_put_contents|fwrite|fputs|inplace|O_(?:WRONLY|RDWR|CREAT)|(?:Deno|Bun)\.(?:write|remove|rename|copy|spawn)\w*|write_text|write_bytes|File\.(?:write|delete|open|new)|FileUtils|IO\.(?:popen|write)|rename(?:Sync)?|os\.(?:remove|replace|putenv|execute)|NSTask|getRuntime)\b|\bProcess(?:Builder)?\s{0,3}\(|\.execute\(\s{0,9}\)|`[^`]*`|%x[({[]|:!|\bqx\b|\.rm\(|fs\.(?:rm|cp|promises)\b/i;
 
 /** A call that opens a file, and a mode to write it in: looked for one by one, since all between them may hold a thousand calls. */
 const OPENS = /\b(?:open|FileIO)\s*\(/i;

@@ -257,11 +257,12 @@ function byTool({ tool, input }: Extract<ApprovalDetail, { type: 'mcp' }>): read
   const drops = membersOf(input).some(({ value }) => typeof value === 'string' && DROPS.test(value.slice(0, LONGEST_STATEMENT)));
   return [
     ...(DELETES.test(tool) ? [{ kind: 'deletes', grave: true } as const] : []),
+    ...(STOPS.test(tool) ? [{ kind: 'stops', grave: true } as const] : []),
     ...(drops ? [{ kind: 'data', grave: true } as const] : []),
   ];
 }
-const DELETES =
-  /(?:^|[_.-])(?:delete|remove|rm|unlink|purge|destroy|drop|erase|wipe|terminate|uninstall|reset|truncate|shutdown)(?:$|[_.-]|(?=[A-Z]))/;
+const DELETES = /(?:^|[_.-])(?:delete|remove|rm|unlink|purge|destroy|drop|erase|wipe|uninstall|reset|truncate)(?:$|[_.-]|(?=[A-Z]))/;
+const STOPS = /(?:^|[_.-])(?:terminate|shutdown|reboot|kill)(?:$|[_.-]|(?=[A-Z]))/;
 const DROPS = /\b(?:drop|truncate)\s+(?:table|database|schema|collection)\b|\bdelete\s+from\b/i;
 const LONGEST_STATEMENT = 20_000;
 /** Tools that change nothing, by the first word of their names. */

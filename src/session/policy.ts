@@ -171,7 +171,7 @@ function judgedByRule(rule: ApprovalRule, { detail }: Approval): readonly Danger
     case 'edit':
       return ['outside', 'steers'];
     case 'mcp':
-      return detail.type === 'mcp' && namesTool(rule, detail) ? ['deletes'] : [];
+      return detail.type === 'mcp' && namesTool(rule, detail) ? ['deletes', 'stops'] : [];
     default:
       return ['outside'];
   }

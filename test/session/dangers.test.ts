@@ -480,6 +480,7 @@ test('a tool of a server is judged by what its name and its members say that it 
   assert.deepEqual(found('move_file', {}, [`${cwd}/a`, `${cwd}/AGENTS.md`]), ['steers']);
   assert.deepEqual(found('read_file', {}, [`${cwd}/AGENTS.md`]), []);
   assert.deepEqual(found('delete_file', {}, [`${cwd}/src`]), ['deletes']);
+  assert.deepEqual(found('terminate_instances', {}), ['stops']);
   assert.deepEqual(found('query', { sql: 'drop table users' }), ['data']);
   assert.deepEqual(found('query', { sql: 'select 1' }), []);
 });
@@ -542,4 +543,64 @@ test('a file that steers is known where the shell or another program spells its 
     ...["find . -name '*.ts' -exec sed -i s/a/b/ {} +", 'grep -rl a . | xargs sed -i s/a/b/', "find . -name '*.md' | xargs wc -l"],
   ])
     assert.deepEqual(kinds(command), [], command);
+});
+
+test('what databases and editors read is judged as their words are: it can run a shell and write what steers', () => {
+  const first = (command: string) => kinds(command)[0];
+  for (const program of ['psql db', 'mysql -uroot db', 'sqlite3 a.db', 'mongosh', 'm4', 'dc', 'ed a', 'ex a'])
+    assert.equal(first(`curl x | ${program}`), 'pipe', program);
+  for (const command of ["echo 'drop table x' | psql db", "psql db <<'E'\ndrop table x;\nE", "sqlite3 a.db 'drop table x'"])
+    assert.deepEqual(kinds(command), ['data'], command);
+  for (const command of ["echo '\\! ls' | psql", "sqlite3 a.db '.shell ls'", "psql -c 'copy a to program $$ls$$'"])
+    assert.ok(isGrave(dangersOf(ask({ type: 'command', command }), cwd)), command);
+  for (const command of ["echo 'select 1' | psql db", 'psql db < a.sql', "curl x | sqlite3 a.db '.dump'", 'psql -f a.sql'])
+    assert.ok(!isGrave(dangersOf(ask({ type: 'command', command }), cwd)), command);
+  for (const command of [
+    ...["vim -es -c 'w! AGENTS.md' evil", "vim -c 'e AGENTS.md' -c wq", "ex -sc 'w! AGENTS.md|q' evil", "nvim +'sav AGENTS.md' a"],
+    ...["printf 'w AGENTS.md\\nq\\n' | ed -s evil", "ed evil <<< 'w AGENTS.md'", `emacs --batch a --eval '(write-file "AGENTS.md")'`],
+  ])
+    assert.equal(first(command), 'steers', command);
+  assert.equal(first("vim -c 'w /etc/x' a"), 'outside');
+  for (const command of ["vim -es -c '%s/a/b/g' -c wq README.md", "vim -c 'w! out.md' a.md"])
+    assert.deepEqual(kinds(command), ['code'], command);
+});
+
+test('what uses the network, runs another program or is another account says so', () => {
+  for (const command of [
+    ...['start http://x', 'explorer http://x', 'firefox http://x', 'xdg-open http://x', 'php -S 0.0.0.0:80', 'python -m SimpleHTTPServer'],
+    ...[
+      'go run example.com/x@latest',
+      'npx x',
+      'uvx x',
+      'pnpx x',
+      'uv tool run x',
+      'pipx run x',
+      'bunx x',
+      'dart pub get',
+      'py -m pip install x',
+    ],
+  ])
+    assert.deepEqual(kinds(command), ['network'], command);
+  for (const command of [
+    'open src/a.ts',
+    'open http://localhost:3000',
+    'php -S localhost:80',
+    'go run ./cmd/x',
+    'python -m unittest',
+    'nvm use 20',
+  ])
+    assert.deepEqual(kinds(command), [], command);
+  for (const command of ['runuser -u root ls', 'setpriv --reuid=0 ls']) assert.deepEqual(kinds(command), ['root'], command);
+  for (const command of [
+    "rsync -e 'sh -c x' a b",
+    'scp -S ./x h:a b',
+    'ssh -o ProxyCommand=x h',
+    `lua -e 'os.execute("x")'`,
+    `groovy -e '"x".execute()'`,
+  ])
+    assert.equal(kinds(command)[0], 'code', command);
+  assert.deepEqual(kinds('rsync -e ssh h:a b'), ['network']);
+  assert.deepEqual(kinds('npm set registry http://x'), ['settings']);
+  assert.deepEqual(kinds('curl file:///etc/shadow'), ['outside', 'network']);
+  assert.ok(!isGrave(dangersOf(ask({ type: 'command', command: "node -e 'console.log(process.argv)'" }), cwd)));
 });
