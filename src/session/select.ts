@@ -70,14 +70,21 @@ export function forSession(words: string): boolean {
   return /\bsession\b|\bconversation\b|会话|对话/i.test(words);
 }
 
+/** UTF-16 units of a name that are read. */
+const NAME_READ = 2000;
+
 /** The name of an option on one line; a long name is cut, so that all answers stay in sight. */
 export function optionName({ id, label }: Option): string {
-  return shortened(seenOnLine(label || id), LONGEST_NAME);
+  const text = label || id;
+  const seen = seenOnLine(text.slice(0, NAME_READ));
+  // The rest may stand behind a thousand blanks.
+  return text.length > NAME_READ && seen.length < LONGEST_NAME ? `${seen}…` : shortened(seen, LONGEST_NAME);
 }
 
 /** The names that `optionName` cuts, whole, in the order of the options. */
 export function longNames({ options }: Pick<Approval, 'options'>): readonly string[] {
-  return options.filter((one) => optionName(one) !== seenOnLine(one.label || one.id)).map((one) => one.label || one.id);
+  const isCut = (name: string, option: Option) => name.length > NAME_READ || optionName(option) !== seenOnLine(name);
+  return options.filter((one) => isCut(one.label || one.id, one)).map((one) => one.label || one.id);
 }
 
 function seenOnLine(text: string): string {

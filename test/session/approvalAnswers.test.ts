@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { approvalAnswers, clientLabel, firstAnswers, MOST_ANSWERS, sameMeaning } from '../../src/session/approvalAnswers.ts';
 import type { Approval, Option } from '../../src/session/model.ts';
-import { longNames, rejection } from '../../src/session/select.ts';
+import { longNames, optionName, rejection } from '../../src/session/select.ts';
 
 const cwd = '/w';
 const approval = (options: readonly Option[], change: Partial<Approval> = {}): Approval => ({
@@ -206,6 +206,15 @@ test('two options with one label stay two, each with its own id; options of one 
     ],
   );
   assert.deepEqual(longNames(ask), [long, long]);
+});
+
+test('a name of a million letters or blanks is cut where it begins, and known to be long', () => {
+  const named = (label: string): Option => ({ id: 'a', label, effect: 'allow_once' });
+  for (const name of [`Allow${' x'.repeat(500_000)}`, `Allow${' '.repeat(1_000_000)}all`, ' '.repeat(1_000_000)]) {
+    const shown = optionName(named(name));
+    assert.ok([...shown].length <= 120 && shown.endsWith('…'), shown);
+    assert.deepEqual(longNames({ options: [named(name), named('Allow')] }), [name]);
+  }
 });
 
 test('at most five answers stand first, and the ones with keys are among them', () => {
