@@ -783,6 +783,8 @@ class Judge {
   /** Judges where a file lies that is run. */
   #judgeScript(word: ShellWord, scope: Scope): void {
     const { text } = word;
+    const isPath = /[\\/]/.test(text) && !isAbsolute(text);
+    if (isPath && this.#variables.files.isBelowFetched(text, this.#variables.folders)) this.#at('unsure', word, scope, true);
     const isElsewhere = LIES_ELSEWHERE.test(text) || this.#isOnDrive(text);
     const isKnown = isPublic(text) && !TEMPORARY.test(text);
     if (isElsewhere && !isKnown && this.#isFirstOutside(text)) this.#at('outside', word, scope, true);
@@ -974,6 +976,9 @@ class Judge {
         if (texts) this.#variables.files.writes(word, texts);
         else if (call.piped) this.#variables.files.fetches(word.text);
     }
+    for (const path of broughtBy(call, (word) => this.#variables.files.isFetched(word)))
+      if (path === '') this.#variables.files.unpacks();
+      else this.#variables.files.fetches(path);
     if (!FETCHES.test(call.program) && !ASKS_SERVERS.test(call.program)) return;
     // What a command of this computer prints goes to the server with the address.
     const told = call.args.find(
@@ -1535,6 +1540,20 @@ function writtenTexts({ program, args, operands }: ProgramCall): readonly ShellW
 }
 const COPIES = /^(?:cp|mv|copy|copy-item|cpi|move|move-item|mi|install|ln)$/;
 const CHANGES_TEXT = /^(?:sed|tee|tee-object|truncate|set-content|sc|out-file|add-content|clear-content)$/;
+
+/** Folders that a call brings from elsewhere: of a clone the name, of an archive that was fetched none, as an empty text. */
+function broughtBy({ program, operands }: ProgramCall, isFetched: (word: ShellWord) => boolean): readonly string[] {
+  const [first, address, folder] = operands;
+  if (/^(?:git|hg|gh|glab)$/.test(program)) {
+    const from = operands.findIndex(({ text }) => text === 'clone');
+    if (from < 0) return [];
+    const named = operands[from + 2] ?? operands[from + 1];
+    return named ? [named.text.replace(/\/+$/, '').replace(/\.git$/, '')] : [];
+  }
+  if (/^(?:npm|pnpm|yarn)$/.test(program)) return first?.text === 'pack' && address && !folder ? [''] : [];
+  return UNPACKS.test(program) && operands.some(isFetched) ? [''] : [];
+}
+const UNPACKS = /^(?:g?tar|bsdtar|unzip|7z[azr]?|unrar|cpio|gunzip|unxz|expand-archive)$/;
 
 /** Words of a program that looks for files, or prints names, that name guarded ones; not those that it leaves out. */
 function guardedNames(words: readonly ShellWord[]): readonly ShellWord[] {

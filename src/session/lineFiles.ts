@@ -6,6 +6,7 @@ const MOST_TEXTS = 20;
 /** The files that a line fetches or writes before it runs them, by their names alone. */
 export class LineFiles {
   readonly #fetched = new Set<string>();
+  #unpacks = false;
   readonly #written = new Map<string, readonly ShellWord[]>();
 
   /** Running it runs unseen code. */
@@ -14,6 +15,16 @@ export class LineFiles {
   }
   isFetched({ text }: ShellWord): boolean {
     return this.#fetched.has(baseName(text));
+  }
+  /** Of what an archive or a server brings no name is known. */
+  unpacks(): void {
+    this.#unpacks = true;
+  }
+  /** True for a path in a folder that the line fetches, or may unpack; `folders` are those into which it went. */
+  isBelowFetched(path: string, folders: readonly string[]): boolean {
+    if (this.#fetched.size === 0 && !this.#unpacks) return false;
+    const names = [...folders, path].flatMap((one) => one.split(/[\\/]/));
+    return names.some((name) => this.#fetched.has(name)) || (this.#unpacks && /^(?:\.[\\/])?[^\\/.~$][^\\/]*[\\/]/.test(path));
   }
 
   /** Adds to the texts of a file: running it runs these. */
