@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { SessionEvent } from '../../session/events.ts';
 import type { SessionId } from '../../session/model.ts';
 import { type AskKey, keyOf } from './queue.ts';
@@ -89,6 +90,9 @@ export class ClickGuard {
   }
 }
 
+/** Milliseconds that the keyboard may take to return. */
+const LONGEST_RETURN = 3000;
+
 type RestoreFocus = () => Promise<void>;
 type FocusState =
   | { readonly at: 'home' }
@@ -156,7 +160,8 @@ export class FocusReturn {
   async #returning(back: RestoreFocus, then: FocusState): Promise<void> {
     this.#state = { at: 'returning' };
     try {
-      await back();
+      // Where the editor does not answer, what comes next must not wait behind a pick that is answered.
+      await Promise.race([back(), pause(LONGEST_RETURN, undefined, { ref: false })]);
     } finally {
       this.#state = then;
     }

@@ -48,3 +48,12 @@ test('while the keyboard returns from a diff nothing comes up, and a pick dismis
   await focus.goBack('dismissed');
   assert.equal(timesBack(), 1);
 });
+
+test('a place that never takes the keyboard back does not hold up what comes next', async () => {
+  const focus = new FocusReturn();
+  focus.leave(() => () => new Promise(() => {}));
+  const alive = setInterval(() => {}, 1000);
+  await focus.goBack('pick');
+  clearInterval(alive);
+  assert.deepEqual([focus.returning, focus.away], [false, false]);
+});
