@@ -2,6 +2,7 @@ import { t } from '../base/l10n.ts';
 import { type Danger, isGrave } from './commandDangers.ts';
 import { CHANGING, dangersOf, isUnclear, misleadingOptions } from './dangers.ts';
 import { isUnplaced } from './diffs.ts';
+import { namesAll } from './earlierAnswers.ts';
 import type { Approval, Option, Session } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
 import { byPath, forSession, optionName, rejection, saysByTitle } from './select.ts';
@@ -92,15 +93,20 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: AnswerSetting)
   const [once] = allowing.length === 1 && !(ask.detail.type === 'text' && ask.detail.unknown) ? allowing : [];
   const offered = by('allow_always');
   const lasts = allowing.length === 0 && !ask.ours && offered.length > 0 && (found.length > 0 || isChange(ask));
-  const wider = offered
-    .filter((option) => !isTooWide(option, ask) && !(grave && once))
-    .sort((one, other) => Number(isBroad(one)) - Number(isBroad(other)));
-  const refusing = rejection({ ...ask, options: clear });
   const rules = once && standard && !grave ? suggestedRules(ask, cwd) : [];
   const [rule] = rules;
+  // One press for a command is not for every later one, of which the dangerous ones would come without a question.
+  const command = ask.detail.type === 'command' ? ask.detail.command : undefined;
+  const isReplaced = (option: Option) => isTooWide(option, ask) || (rule && command !== undefined && namesAll(option.label, command));
+  const wider = offered
+    .filter((option) => !isReplaced(option) && !(grave && once))
+    .sort((one, other) => Number(isBroad(one)) - Number(isBroad(other)));
+  const refusing = rejection({ ...ask, options: clear });
   const answers: ApprovalAnswer[] = [
     ...allowing.map((option) => answerOf(option, 'once', option === once && standard ? t('Allow once') : undefined)),
-    ...wider.map((option) => answerOf(option, 'wider', onlyLasting(option, ask) ?? (standard ? widerLabel(option) : undefined))),
+    ...wider.map((option) =>
+      naming(command, answerOf(option, 'wider', onlyLasting(option, ask) ?? (standard ? widerLabel(option) : undefined))),
+    ),
     ...(once && rule && wider.length === 0 ? [sessionAnswer(once, rule.rule, rule.covers)] : []),
     ...(rule ? [{ id: 'always', does: { kind: 'always' } as const, means: 'always' as const, label: t('Always allow…') }] : []),
     ...by('reject_once').map((option) => answerOf(option, 'reject', option === refusing && standard ? t('Reject') : undefined)),
@@ -182,6 +188,12 @@ function answerOf(option: Option, means: ApprovalAnswer['means'], ours: string |
   const described = [isOurs ? beyondLabel(said, ours) : '', option.description ?? ''].filter(Boolean).join(' · ');
   const description = described || (isOurs && option.effect === 'allow_always' ? t('the agent decides how far') : '');
   return { id: `option:${option.id}`, does: { kind: 'option', option }, means, label, ...(description === '' ? {} : { description }) };
+}
+
+/** The command itself in the place of "this command". */
+function naming(command: string | undefined, answer: ApprovalAnswer): ApprovalAnswer {
+  if (command === undefined || !/^“(?:allow |always |approve |run ){0,2}this command”$/i.test(answer.description ?? '')) return answer;
+  return { ...answer, description: optionName({ id: '', label: command, effect: 'allow_always' }) };
 }
 
 /** Labels a rejection that also applies later, for which a plain "No" would be unclear. */

@@ -16,8 +16,11 @@ const MOST_KEPT = 50;
 /** UTF-16 units of a command and of a label that are compared. */
 const LONGEST = 1000;
 
-/** Words of an answer about all that a tool does. */
-const ALL = /\b(?:all|any|every\w*)\b|全部|所有/i;
+/** True for the name of an answer about all that a tool does, whatever the command is that it may name. */
+export function namesAll(label: string, command: string): boolean {
+  const words = label.slice(0, LONGEST).replaceAll(command, '');
+  return /\b(?:all|any|every\w*)\b|全部|所有/i.test(words.replace(/"[^"]*"|“[^”]*”|`[^`]*`/g, ''));
+}
 
 const none: Found = new Map();
 /** Findings in a turn, after so many answers of the turns before it. */
@@ -71,10 +74,10 @@ function standingAnswerTo(call: ToolCall, cwd: string): StandingAnswer | undefin
   const label = (decision.label ?? '').slice(0, LONGEST);
   const { kind, name } = call;
   // Files and addresses differ from call to call.
-  const isWhole = name !== '' && (ALL.test(label) || kind === 'other');
+  const command = commandOf(call, cwd);
+  const isWhole = name !== '' && (namesAll(label, command) || kind === 'other');
   if (isWhole) return { label, covers: (other) => other.kind === kind && other.name === name };
   if (kind !== 'execute') return undefined;
-  const command = commandOf(call, cwd);
   const start = namedStart(label, command);
   return { label, covers: (other) => other.kind === 'execute' && isSame(command, start, commandOf(other, cwd)) };
 }

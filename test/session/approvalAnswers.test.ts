@@ -73,11 +73,24 @@ test('the agent’s words are not repeated where our label says them', () => {
     const { answers } = approvalAnswers(approval([{ id: 'y', label: 'Yes', effect: 'allow_once' }, wide]), { cwd, feedback: false });
     return answers.find((one) => one.letter === 'S')?.description;
   };
-  assert.equal(described('Yes, allow all edits during this session'), '“allow all edits”');
+  assert.equal(described('Yes, allow edits of tests during this session'), '“allow edits of tests”');
   assert.equal(described("Yes, and don't ask again for npm test in this session"), "“don't ask again for npm test”");
   assert.equal(described('Yes, allow for this session'), 'the agent decides how far');
   assert.equal(described('Allow for this session'), 'the agent decides how far');
   assert.equal(described('Always allow'), 'the agent decides how far');
+});
+
+test('an answer for every later command is replaced by a rule for this one, whatever words the command has', () => {
+  const shownFor = (command: string, label: string) => {
+    const wide = { id: 'w', label, effect: 'allow_always' } as const;
+    const ask = approval([{ id: 'y', label: 'Yes', effect: 'allow_once' }, wide], { detail: { type: 'command', command } });
+    const { does, description } = approvalAnswers(ask, { cwd, feedback: false }).answers.find((one) => one.letter === 'S') ?? assert.fail();
+    return [does.kind, description];
+  };
+  assert.deepEqual(shownFor('npm test', 'Allow all "Run in terminal" this session'), ['session', 'npm test']);
+  assert.deepEqual(shownFor('make all', 'Allow this command for this session'), ['option', 'make all']);
+  assert.deepEqual(shownFor('make all', 'Always allow make all')[0], 'option');
+  assert.deepEqual(shownFor('make all', 'Allow "make all" for this session'), ['option', '“Allow "make all"”']);
 });
 
 test('where an agent offers only allowances that last, they are labelled so and nothing stands for "allow once"', () => {

@@ -58,6 +58,8 @@ export function errorOf(tool: string, outcome: ToolOutcome, mcp: boolean): NonNu
   return { message, type, ...(outcome.exitCode === undefined ? {} : { status_code: outcome.exitCode }) };
 }
 
+const LONGEST_DESCRIPTION = 200;
+
 /** ConfirmationRequest. `cwd`: where a command would run. */
 export function requestOf(request: ApprovalRequest, cwd: string, mcp?: ClientTool): CallUpdate['request'] {
   const command = request.shown.find((one) => one.type === 'command');
@@ -65,7 +67,11 @@ export function requestOf(request: ApprovalRequest, cwd: string, mcp?: ClientToo
   return {
     options: [
       { id: 'proceed_once', name: localize('Allow once', '允许一次') },
-      { id: 'proceed_always', name: localize('Allow for this session', '在本次会话中允许'), description: request.action },
+      {
+        id: 'proceed_always',
+        name: localize('Allow for this session', '在本次会话中允许'),
+        description: command?.type === 'command' ? command.command.slice(0, LONGEST_DESCRIPTION) : request.action,
+      },
       { id: 'cancel', name: localize('Reject', '拒绝') },
     ],
     ...(mcp
