@@ -815,7 +815,12 @@ of(
 of('sg newgrp', { kind: 'root', grave: true });
 of('machinectl', { kind: 'root', grave: true, when: (call) => sub(call, /^shell\b/) ?? false });
 // Scripts that run with each commit from now on, and tools that an agent has from then on.
-of('husky', { kind: 'steers', grave: true, why: 'versionControl', when: (call) => sub(call, /^(?:install|add|set|init)\b/) ?? false });
+of('husky', {
+  kind: 'steers',
+  grave: true,
+  why: 'versionControl',
+  when: (call) => sub(call, /^(?:install|add|set|init)\b/) ?? call.args.length === 0,
+});
 of('direnv', { kind: 'steers', grave: true, why: 'shell', when: (call) => sub(call, /^(?:allow|permit|grant)\b/) ?? false });
 of('mise', { kind: 'steers', grave: true, why: 'shell', when: (call) => sub(call, /^trust\b/) ?? false });
 of('claude codex gemini qwen', { kind: 'code', grave: true, when: (call) => some(call, /^--(?:dangerously|yolo)/) ?? false });
@@ -829,7 +834,7 @@ of('claude gemini codex qwen opencode', {
   kind: 'steers',
   grave: true,
   why: 'agent',
-  when: (call) => sub(call, /^mcp add/) ?? false,
+  when: (call) => sub(call, /^(?:mcp add|(?:extensions?|plugins?) (?:install|link|update|enable|add|marketplace)\b)/) ?? false,
 });
 
 /** Calls in an interpreter's text that do more than compute: they delete, write, start programs, use the network or hide their effect. */

@@ -608,6 +608,8 @@ test('what uses the network, runs another program or is another account says so'
     assert.equal(kinds(command)[0], 'code', command);
   assert.deepEqual(kinds('rsync -e ssh h:a b'), ['network']);
   assert.deepEqual(kinds('npm set registry http://x'), ['settings']);
+  for (const command of ['gemini extensions install x', 'claude plugin install x', 'husky'])
+    assert.deepEqual(kinds(command), ['steers'], command);
   assert.deepEqual(kinds('curl file:///etc/shadow'), ['outside', 'network']);
   assert.ok(!isGrave(dangersOf(ask({ type: 'command', command: "node -e 'console.log(process.argv)'" }), cwd)));
 });
