@@ -31,3 +31,29 @@ test(
     await window.pictures('resumed');
   }),
 );
+
+test(
+  'a rule for the session goes on over a reload, and is listed',
+  inWindow(async ({ window }) => {
+    const { chat, page, pick } = window;
+    await window.openChat();
+    const turns = await chat.turns.count();
+    await chat.say('replace "Hello" by "Welcome" in src/main.ts');
+    await pick.row('edits in src/').waitFor();
+    await pick.readable();
+    await page.keyboard.press('s');
+    await pick.focusedRow('edits in src/').waitFor();
+    await page.keyboard.press('Enter');
+    await chat.settled(chat.turns.nth(turns));
+    await window.reload();
+    await window.openChat();
+    await chat.turns.nth(turns).waitFor();
+    // Nobody answers a question here.
+    await chat.exchange('replace "Welcome" by "Good day" in src/main.ts');
+    await chat.frame.locator('.call', { hasText: 'allowed by your rule' }).last().waitFor({ state: 'attached' });
+    await window.command('Parley: Manage Approval Rules');
+    await pick.row('Allow: edits in src/').filter({ hasText: 'For this session' }).waitFor();
+    await page.keyboard.press('Escape');
+    await pick.gone();
+  }),
+);
