@@ -3,14 +3,17 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { deflateRaw, inflateRaw } from 'node:zlib';
+import { deflateRaw, deflateRawSync, inflateRaw } from 'node:zlib';
 import { t } from '../../base/l10n.ts';
+import { isMissing } from '../../base/log.ts';
 import { discard, replaceFile } from '../../transport/replaceFile.ts';
 
 const compress = promisify(deflateRaw);
 const expand = promisify(inflateRaw);
 /** Milliseconds for which an unused content stays: a change set may be about to use it. */
 const GRACE = 60 * 60 * 1000;
+/** Bytes that are compressed in less time than it takes to hand them to another thread. */
+const SMALL = 16 * 1024;
 /** Bytes read from a damaged or foreign object at most. */
 const LARGEST = 64 * 1024 * 1024;
 /** Characters of the system's error about a refused content. */
@@ -30,11 +33,15 @@ export class ContentStore {
     const hash = createHash('sha256').update(bytes).digest('hex');
     const file = this.#fileOf(hash);
     if (await this.has(hash)) return hash;
-    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     const fresh = `${file}.${crypto.randomUUID()}.new`;
     try {
-      const compressed = await compress(bytes, { level: 1 });
-      await writeFile(fresh, compressed, { mode: 0o600 });
+      const compressed = bytes.length <= SMALL ? deflateRawSync(bytes, { level: 1 }) : await compress(bytes, { level: 1 });
+      const write = () => writeFile(fresh, compressed, { mode: 0o600 });
+      await write().catch(async (error: unknown) => {
+        if (!isMissing(error)) throw error;
+        await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+        await write();
+      });
       await replaceFile(fresh, file);
       this.#bytes += compressed.length;
     } catch (error) {
