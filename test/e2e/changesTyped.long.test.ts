@@ -152,11 +152,15 @@ test(
       .first()
       .waitFor();
     await review.lenses(1);
+    // Of what is not saved, too, the lists tell what is left.
+    const row = chat.frame.locator('.changes li', { hasText: 'half.txt' }).last();
+    await row.getByText('+1').waitFor();
     await page.locator('.tab.dirty', { hasText: 'half.txt' }).waitFor();
     assert.equal(read('half.txt'), text(agents));
     await window.pictures('review/undone-unsaved', ['dark', 'light', 'contrast']);
     await window.command('File: Revert File');
     await review.lenses(2);
+    await row.getByText('+2').waitFor();
     assert.equal(read('half.txt'), text(agents));
     await typeAfter(window, 'item 10', ' of mine');
     await window.command('Parley: Undo Changes in File');
