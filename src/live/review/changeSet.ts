@@ -195,6 +195,8 @@ export interface ReviewDeps {
   readonly limits: ScanLimits;
   readonly undone: UndoneTexts;
   readonly saves: UserSaves;
+  /** True where another session's agent has deleted or moved that file, and that is to be decided about first. */
+  readonly isTaken?: (file: string) => boolean;
 }
 
 /** Milliseconds by which a note that the window is there may be late. */
@@ -345,6 +347,12 @@ export class ChangeSet {
     const content = this.#scan.files.get(name)?.content;
     const isInBurst = this.#state.checkpoints.findLast((one) => one.turnId === turnId)?.burst.includes(name) === true;
     return content !== undefined && linkTarget(content) === undefined && !isInBurst;
+  }
+
+  /** True while it is to be reviewed that the agent has deleted that file, or moved it. */
+  hasTaken(file: string): boolean {
+    const name = nameOf(this.#folders, file) ?? '';
+    return this.#state.tracked.get(name)?.after === null || [...this.#state.tracked.values()].some(({ from }) => from === name);
   }
 
   /** Reads the folder in advance, so that the scan at the start of a turn is quick. Leaves the rest to that scan once it is due. */
@@ -1499,6 +1507,7 @@ export class ChangeSet {
     const present = await this.#present(name);
     const bytes = await this.#bytesOf(change.before, name);
     const isAsLeft = present === null || (present === change.after && change.written === undefined);
+    this.#checkTaken(name, change, present);
     this.#checkLinks(name, [change.before, change.after, present], isAsLeft);
     if (isAsLeft && !this.#deps.effects.hasUnsaved(file)) {
       const was = await this.#textOf(present);
@@ -1544,10 +1553,17 @@ export class ChangeSet {
 
   async #moveBack(name: string, from: string, change: Pick<Tracked, 'before' | 'after' | 'written' | 'mode'>): Promise<ContentKey> {
     const [file, place] = [fileOf(this.#folders, name), fileOf(this.#folders, from)];
+  /** A file that another session's agent has taken away would come back by the undoing of what this one has changed in it. */
+  #checkTaken(name: string, { after }: Pick<Tracked, 'after'>, present: ContentKey): void {
+    const isTaken = present === null && after !== null && this.#deps.isTaken?.(fileOf(this.#folders, name));
+    if (isTaken) throw new Error(changedByOthers(name));
+  }
+
     if (this.#deps.effects.hasUnsaved(file)) throw new Error(unsavedIn(name));
     const present = await this.#present(name);
     const isSame = present !== null && change.before !== null && movedKey(present) === movedKey(change.before);
     if (!isSame && (await this.#present(from)) !== null) throw changedSince(from);
+    this.#checkTaken(name, change, present);
     if (isSame) {
       await moveFile(placeOf(this.#folders, name), placeOf(this.#folders, from), linkTarget(present));
       for (const one of [file, place]) this.#writes.fire(one);

@@ -437,7 +437,8 @@ export class ChangeSets implements Disposable {
 
   #make(id: SessionId, cwd: string): ChangeSet {
     const SetType = this.#setType();
-    return new SetType(cwd, this.#fileOf(id), { store: this.#store, effects: this.#effects, log: this.#log });
+    const isTaken = takenBeside(this.#sets, id);
+    return new SetType(cwd, this.#fileOf(id), { store: this.#store, effects: this.#effects, log: this.#log, isTaken });
   }
 
   /** Keeps an undo by the user in one session from counting as work of another session's agent. */
@@ -459,6 +460,11 @@ export class ChangeSets implements Disposable {
   #report(work: Promise<void>): void {
     work.catch((error: unknown) => this.#log.error('The changes of a session could not be found out', error));
   }
+}
+
+/** Tells of a file whether another session than that one has taken it away. */
+function takenBeside(sets: ReadonlyMap<SessionId, ChangeSet>, id: SessionId): (file: string) => boolean {
+  return (file) => [...sets].some(([other, set]) => other !== id && set.hasTaken(file));
 }
 
 /** Waits for the work, at most so long. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { mock, test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
@@ -120,6 +120,31 @@ test(
     assert.deepEqual(fakeHost.rows('b'), []);
   }),
 );
+
+for (const how of ['deleted', 'moved'] as const)
+  test(
+    `a file that a later session has ${how} does not come back by the undo of an earlier one, which waits for the later one’s`,
+    withFakeHost(['a', 'b'], async (fakeHost) => {
+      const [file, moved] = [fakeHost.path('x'), fakeHost.path('y')];
+      const lines = 'one\ntwo\nthree\nfour\n';
+      fakeHost.write('x', lines);
+      await fakeHost.start('a');
+      fakeHost.write('x', lines.replace('two', 'TWO'));
+      fakeHost.end('a');
+      await fakeHost.until(() => fakeHost.rows('a')?.length === 1);
+      await fakeHost.start('b');
+      if (how === 'deleted') rmSync(file);
+      else renameSync(file, moved);
+      fakeHost.end('b');
+      await fakeHost.until(() => fakeHost.rows('b')?.length === 1);
+      const [a, b] = [fakeHost.sets.of('a'), fakeHost.sets.of('b')];
+      await assert.rejects(a?.settleAll('undo') ?? Promise.resolve(), /other prompts have changed/);
+      assert.deepEqual([existsSync(file), a?.files.length, b?.files.length], [false, 1, 1]);
+      await b?.settleAll('undo');
+      await a?.settleAll('undo');
+      assert.deepEqual([readFileSync(file, 'utf8'), existsSync(moved), a?.files.length, b?.files.length], [lines, false, 0, 0]);
+    }),
+  );
 
 test(
   'an agent that works on in the background is followed until it is done',
