@@ -565,7 +565,7 @@ export class ChangeSet {
    */
   async userSaves(file: string, explain?: Explain): Promise<void> {
     const name = nameOf(this.#folders, file);
-    if (!this.#underWay.inTurn || name === undefined || isOfRecords(name) || this.#isLeftOut(name)) return;
+    if (!this.#underWay.inTurn || name === undefined || isOfRecords(name) || this.#leftOutAs(name) !== undefined) return;
     const saved = this.#deps.saves.begin(file);
     const known = this.#scan.files.get(name);
     const state = await stateOf(file, this.#deps.store, known);
@@ -585,8 +585,9 @@ export class ChangeSet {
     await look;
   }
 
-  #isLeftOut(name: string): boolean {
-    return [name, ...foldersAbove(name)].some((one) => this.#scan.leftOut.has(one));
+  /** The file itself, or the folder that it is in, where that is left out. */
+  #leftOutAs(name: string): string | undefined {
+    return [name, ...foldersAbove(name)].find((one) => this.#scan.leftOut.has(one));
   }
 
   /** The user has saved that file: what is new in it is theirs. `text`: they have typed it, and it is not on the disk yet. */
@@ -597,7 +598,8 @@ export class ChangeSet {
     return this.#run(async () => {
       const name = nameOf(this.#folders, file);
       if (name === undefined || isOfRecords(name) || this.#state.checkpoints.length === 0) return;
-      if (this.#scan.leftOut.has(name)) return this.#leftOutSaved(name, file);
+      const leftOut = this.#leftOutAs(name);
+      if (leftOut !== undefined) return this.#leftOutSaved(leftOut, file);
       await this.#userSaved(name, file, text);
     });
   }
@@ -1505,9 +1507,9 @@ export class ChangeSet {
     }
     const file = fileOf(this.#folders, name);
     const present = await this.#present(name);
+    this.#checkTaken(name, change, present);
     const bytes = await this.#bytesOf(change.before, name);
     const isAsLeft = present === null || (present === change.after && change.written === undefined);
-    this.#checkTaken(name, change, present);
     this.#checkLinks(name, [change.before, change.after, present], isAsLeft);
     if (isAsLeft && !this.#deps.effects.hasUnsaved(file)) {
       const was = await this.#textOf(present);
@@ -1551,19 +1553,19 @@ export class ChangeSet {
     return manner.write(afterText(settleHunks(segments, () => true, 'undo')), text);
   }
 
-  async #moveBack(name: string, from: string, change: Pick<Tracked, 'before' | 'after' | 'written' | 'mode'>): Promise<ContentKey> {
-    const [file, place] = [fileOf(this.#folders, name), fileOf(this.#folders, from)];
   /** A file that another session's agent has taken away would come back by the undoing of what this one has changed in it. */
   #checkTaken(name: string, { after }: Pick<Tracked, 'after'>, present: ContentKey): void {
     const isTaken = present === null && after !== null && this.#deps.isTaken?.(fileOf(this.#folders, name));
     if (isTaken) throw new Error(changedByOthers(name));
   }
 
+  async #moveBack(name: string, from: string, change: Pick<Tracked, 'before' | 'after' | 'written' | 'mode'>): Promise<ContentKey> {
+    const [file, place] = [fileOf(this.#folders, name), fileOf(this.#folders, from)];
     if (this.#deps.effects.hasUnsaved(file)) throw new Error(unsavedIn(name));
     const present = await this.#present(name);
+    this.#checkTaken(name, change, present);
     const isSame = present !== null && change.before !== null && movedKey(present) === movedKey(change.before);
     if (!isSame && (await this.#present(from)) !== null) throw changedSince(from);
-    this.#checkTaken(name, change, present);
     if (isSame) {
       await moveFile(placeOf(this.#folders, name), placeOf(this.#folders, from), linkTarget(present));
       for (const one of [file, place]) this.#writes.fire(one);

@@ -381,6 +381,8 @@ interface FolderWalk {
   readonly most: number;
   /** The last name to be found. */
   readonly last: string | undefined;
+  /** What was looked at in folders that are left out. */
+  seenLeftOut: number;
   folders: number;
   /** The last name that was found, where that is not all. */
   end: string | undefined;
@@ -396,7 +398,20 @@ interface Outer {
 /** `last`: where the walk before had to end. What was watched then is watched on, however many files come or go before that. */
 async function walkFolder(root: string, most: number, last: string | undefined, begin: TurnBegin | undefined): Promise<FolderWalk> {
   const [leftOut, ignoredFiles, rules] = [new Map<string, number>(), new Map<string, number>(), new Map<string, IgnoreRules>()];
-  const walked: FolderWalk = { root, found: [], leftOut, ignoredFiles, rules, begin, empty: [], most, last, folders: 0, end: undefined };
+  const walked: FolderWalk = {
+    root,
+    found: [],
+    leftOut,
+    ignoredFiles,
+    rules,
+    begin,
+    empty: [],
+    most,
+    last,
+    seenLeftOut: 0,
+    folders: 0,
+    end: undefined,
+  };
   if (!(await walk(walked, '', { now: [], earlier: [] }))) walked.end = walked.found.at(-1) ?? '';
   return walked;
 }
@@ -469,9 +484,25 @@ function isBehind(name: string, last: string): boolean {
   return at >= 0 && at < end.length && (path[at] ?? '') > (end[at] ?? '');
 }
 
-async function leaveOut({ root, leftOut }: FolderWalk, name: string): Promise<void> {
+async function leaveOut(walked: FolderWalk, name: string): Promise<void> {
+  const { root, leftOut } = walked;
   const at = leftOut.size < MOST_LEFT_OUT ? await changedAt(path.join(root, name)) : undefined;
-  if (at !== undefined) leftOut.set(name, at);
+  if (at !== undefined) leftOut.set(name, PACKAGES.has(path.posix.basename(name)) ? at : await newestIn(walked, path.join(root, name), at));
+}
+
+/** When something in a folder that is left out was last made, removed or rewritten, among the first that are looked at. */
+async function newestIn(walked: FolderWalk, folder: string, at: number): Promise<number> {
+  let newest = at;
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
+    if (walked.seenLeftOut >= MOST_IGNORED_FILES) return newest;
+    if (!entry.isFile() && !entry.isDirectory()) continue;
+    walked.seenLeftOut += 1;
+    const place = path.join(folder, entry.name);
+    const own = (await changedAt(place)) ?? 0;
+    newest = Math.max(newest, entry.isDirectory() && !PACKAGES.has(entry.name) ? await newestIn(walked, place, own) : own);
+  }
+  return newest;
 }
 
 async function leaveOutFile({ root, ignoredFiles }: FolderWalk, name: string): Promise<void> {

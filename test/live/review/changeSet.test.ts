@@ -946,6 +946,27 @@ test(
 );
 
 test(
+  'what is rewritten, made or removed in an ignored folder is told of, however deep it is; what the user saves there is not',
+  inScene(async (scene) => {
+    const untold = () => scene.changes.turnFiles(scene.changes.checkpoints.at(-1) ?? '')?.unlisted?.folders;
+    scene.write({ '.gitignore': 'dist/\n', 'dist/a/b.js': 'one', 'dist/c.js': 'one', seen: 'one' });
+    await scene.turn('nothing', () => scene.write({ seen: 'two' }));
+    assert.equal(untold(), undefined);
+    await scene.turn('rewritten', () => scene.write({ 'dist/a/b.js': 'two' }));
+    assert.deepEqual(untold(), ['dist']);
+    await scene.turn('made', () => scene.write({ 'dist/a/new.js': 'one' }));
+    assert.deepEqual(untold(), ['dist']);
+    await scene.turn('removed', () => rmSync(scene.path('dist/a/new.js')));
+    assert.deepEqual(untold(), ['dist']);
+    await scene.turn('saved', async () => {
+      scene.write({ 'dist/c.js': 'mine', seen: 'three' });
+      await scene.changes.userSaved(scene.path('dist/c.js'));
+    });
+    assert.equal(untold(), undefined);
+  }),
+);
+
+test(
   'a text that the disk did not take after the change says so, and goes back as a whole',
   inScene(async (scene) => {
     scene.write({ a: 'one\n' });
