@@ -16,6 +16,7 @@ export function actions(page: Page): Act {
   const { host, mirror, ui } = page;
   const fail = (error: unknown) => page.showMessage(messageOf(error), 'error');
   const call = <M extends ViewCall['method']>(method: M, params: Calls[M]['params']) => {
+    page.removeMessage();
     host.call(method, params).catch(fail);
   };
   const withSession = (act: (sessionId: string) => void) => {

@@ -19,14 +19,26 @@ const SETUP = ['pickAgent', 'openSettings'] as const;
 export function dockView(
   view: View,
   { heardAt, said, pick }: Pick<PageState, 'heardAt' | 'said' | 'pick'>,
-  { covered, jump, composer }: { readonly covered: boolean; readonly jump: (() => void) | undefined; readonly composer: unknown },
+  {
+    covered,
+    jump,
+    composer,
+    close,
+  }: { readonly covered: boolean; readonly jump: (() => void) | undefined; readonly composer: unknown; close(): void },
 ): TemplateResult {
   return html`<section class="dock" ?inert=${covered} aria-label=${t('Ask {0}', view.session.agent.name || 'Parley')}>
     ${jump ? html`<button class="jump" type="button" @click=${jump}>${iconOf('arrowDown')}${t('Jump to latest')}</button>` : nothing}
     ${noticesView(view)} ${asksView(view, pick?.sessionId === view.session.id)} ${stripView(view, heardAt)}
-    ${said ? html`<div class="said said-${said.level}">${said.text}</div>` : nothing}
+    ${said ? saidView(said, close) : nothing}
     ${composer}
   </section>`;
+}
+
+function saidView({ text, level }: NonNullable<PageState['said']>, close: () => void): TemplateResult {
+  if (level === 'info') return html`<div class="said">${text}</div>`;
+  return html`<div class="said said-error">
+    <span class="said-words">${text}</span><button class="icon-button" type="button" title=${t('Close')} aria-label=${t('Close')} @click=${close}>${iconOf('cross')}</button>
+  </div>`;
 }
 
 /** The agent's open asks, always in sight above the composer: one card, with a way to the others. `picked`: a quick-pick shows it too. */

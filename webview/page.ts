@@ -111,11 +111,16 @@ export class Page {
     for (const listener of this.#listeners) listener(when);
   }
 
-  /** Shows the user a message and announces it. */
+  /** Shows the user a message and announces it. What failed stays until the user closes it or does something else: it may name many files. */
   showMessage(text: string, level: 'info' | 'error'): void {
     clearTimeout(this.#saidTimer);
     this.update({ said: { text, level }, announced: text });
-    this.#saidTimer = setTimeout(() => this.update({ said: undefined }), SAID_FOR_MS);
+    if (level === 'info') this.#saidTimer = setTimeout(() => this.removeMessage(), SAID_FOR_MS);
+  }
+
+  removeMessage(): void {
+    clearTimeout(this.#saidTimer);
+    if (this.now.said) this.update({ said: undefined });
   }
 
   /** The profile a session was started with, as it is configured now. */

@@ -103,6 +103,7 @@ export class ChatRenderer {
         covered,
         jump: this.#scroller && !this.#scroller.pinned ? () => this.#toEnd() : undefined,
         composer: this.#composer.template(view),
+        close: () => this.#page.removeMessage(),
       })}
       <div class="sr-only" role="status" aria-live="polite">${now.announced}</div>`;
   }
@@ -202,7 +203,7 @@ export class ChatRenderer {
     this.#scroller = undefined;
     const { unsent } = now;
     // The last announcement belongs to another session.
-    this.#page.update({ popup: undefined, unsent: undefined, ...(isFirst ? {} : { announced: '' }) });
+    this.#page.update({ popup: undefined, unsent: undefined, ...(isFirst ? {} : { announced: '', said: undefined }) });
     if (unsent && session.id !== '') this.#act.send(unsent, 'prompt');
   }
 

@@ -343,7 +343,7 @@ test('an agent that ends before anything was said shows what it wrote, and leads
   assert.deepEqual(remedies, ['Restart Agent', 'Show Log', 'Another agent', 'Open Settings']);
 });
 
-test('a call of the host that fails is told to the user', async () => {
+test('a call of the host that fails is told to the user, until they close it or do something else', async () => {
   const stage = await Stage.open(session({ turns: [turn({ parts: [callPart({ locations: [{ path: '/gone.ts' }] })] })] }));
   await stage.press('Read /gone.ts');
   await stage.press('/gone.ts');
@@ -353,6 +353,11 @@ test('a call of the host that fails is told to the user', async () => {
   await stage.settle();
   assert.equal(stage.text('.said'), 'There is no such file.');
   assert.equal(stage.text('[role=status]'), 'There is no such file.');
+  await stage.press('Close');
+  assert.equal(stage.all('.said').length, 0);
+  stage.post({ type: 'failed', id: call.id, message: 'There is no such file.' });
+  await stage.press('/gone.ts');
+  assert.equal(stage.all('.said').length, 0);
 });
 
 test('an earlier conversation that is told is not said aloud, turn by turn', async () => {
