@@ -68,8 +68,15 @@ export class CodeBlock {
     const place = document.createElement('div');
     place.className = 'diagram';
     place.tabIndex = 0;
-    place.setAttribute('role', 'img');
+    place.setAttribute('role', 'button');
     place.setAttribute('aria-label', t('Diagram'));
+    place.setAttribute('aria-expanded', 'false');
+    place.addEventListener('click', () => enlarge(place));
+    place.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' && event.key !== ' ') return;
+      event.preventDefault();
+      enlarge(place);
+    });
     const drawn = async (): Promise<void> => {
       this.box.append(place);
       if (!(await drawDiagram(this.#code.textContent ?? '', place))) return place.remove();
@@ -131,8 +138,6 @@ const page = globalThis as typeof globalThis & { readonly mermaid?: Mermaid };
 
 /** Longest text drawn as a diagram, in UTF-16 units; longer ones stay code. */
 const LONGEST = 20_000;
-/** Diagrams are made smaller to fit, down to this share of their size. */
-const LEAST_SCALE = 0.8;
 /** Serializes drawing: the library draws into the page while it measures. */
 let last: Promise<void> = Promise.resolve();
 
@@ -244,15 +249,27 @@ function show(svg: string, place: HTMLElement, nonce: string): void {
     element.style.cssText = withoutAddresses(element.getAttribute('data-style') ?? '');
     element.removeAttribute('data-style');
   }
-  const image = drawn.querySelector('svg');
-  const width = Number.parseFloat(image?.style.maxWidth ?? '');
-  // Smaller, its words could not be read: then it scrolls.
-  if (image && width > 0) image.style.minWidth = `${Math.round(width * LEAST_SCALE)}px`;
   const root = place.shadowRoot ?? place.attachShadow({ mode: 'open' });
   const flat = new CSSStyleSheet();
   flat.replaceSync('* { filter: none !important; }');
   root.adoptedStyleSheets = [...sheets, flat];
   root.replaceChildren(drawn);
+  size(place);
+}
+
+/** A diagram is made smaller to fit; where its words cannot be read then, it is shown large, and scrolls. */
+function enlarge(place: HTMLElement): void {
+  place.setAttribute('aria-expanded', String(!isLarge(place)));
+  size(place);
+}
+
+function isLarge(place: HTMLElement): boolean {
+  return place.getAttribute('aria-expanded') === 'true';
+}
+
+function size(place: HTMLElement): void {
+  const image = place.shadowRoot?.querySelector('svg');
+  if (image) image.style.minWidth = isLarge(place) ? image.style.maxWidth : '';
 }
 
 /** The same markup in a form that the page's policy accepts without warnings. */
