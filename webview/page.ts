@@ -1,4 +1,4 @@
-import type { ProfileLine, SetupLine, ToView } from '../src/bridge/contract.ts';
+import type { ProfileLine, SetupLine, Surroundings, ToView } from '../src/bridge/contract.ts';
 import { Mirror } from '../src/bridge/mirror.ts';
 import type { SessionEvent } from '../src/session/events.ts';
 import type { Ask, AskId, AskRef, Content, Session, SessionId } from '../src/session/model.ts';
@@ -19,6 +19,8 @@ export interface PageState {
   /** Whether the workspace is trusted; undefined until the host has said hello. */
   readonly trusted: boolean | undefined;
   readonly setups: readonly SetupLine[];
+  /** What is in the folder; nothing until the host has answered. */
+  readonly around: Surroundings;
   readonly popup: Popup | undefined;
   readonly said: { readonly text: string; readonly level: 'info' | 'error' } | undefined;
   /** The last text for screen readers. */
@@ -46,6 +48,7 @@ export class Page {
   #state: PageState = {
     trusted: undefined,
     setups: [],
+    around: { tests: false, changes: false, readme: true },
     popup: undefined,
     said: undefined,
     announced: '',
@@ -90,6 +93,7 @@ export class Page {
       },
       profile: this.profileOf(session.id),
       setups: this.now.setups,
+      around: this.now.around,
       theme: themeChanges(),
       act,
       answersTo: (askId) => this.mirror.answersTo(askId),
@@ -138,6 +142,7 @@ export class Page {
     }
     this.mirror.take(message);
     if (message.type === 'sessions') this.#lookForSetups();
+    if (this.session.turns.length === 0 && (message.type === 'sessions' || message.type === 'snapshot')) this.#lookAround();
   }
 
   /** Runs once, and only where the user has no model yet. */
@@ -146,6 +151,15 @@ export class Page {
     this.#asked = true;
     this.host.call('findSetups', {}).then(
       (setups) => this.update({ setups }),
+      () => {},
+    );
+  }
+
+  /** The examples of the welcome fit what is there now. */
+  #lookAround(): void {
+    if (this.#state.trusted !== true) return;
+    this.host.call('lookAround', {}).then(
+      (around) => this.update({ around }),
       () => {},
     );
   }

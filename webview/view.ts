@@ -1,5 +1,14 @@
 import { t } from '../src/base/l10n.ts';
-import type { Calls, ContextKind, ModelLine, ProfileLine, SessionLine, SetupLine, ViewIntent } from '../src/bridge/contract.ts';
+import type {
+  Calls,
+  ContextKind,
+  ModelLine,
+  ProfileLine,
+  SessionLine,
+  SetupLine,
+  Surroundings,
+  ViewIntent,
+} from '../src/bridge/contract.ts';
 import type { ApprovalAnswers } from '../src/session/approvalAnswers.ts';
 import { allowedEarlier } from '../src/session/earlierAnswers.ts';
 import type { AskId, Content, Remedy, Session, ToolCall } from '../src/session/model.ts';
@@ -26,6 +35,7 @@ export interface View {
   readonly profile: ProfileLine | undefined;
   readonly popup: Popup | undefined;
   readonly setups: readonly SetupLine[];
+  readonly around: Surroundings;
   /** Another number after each change of the theme. */
   readonly theme: number;
   readonly act: Act;

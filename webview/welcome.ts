@@ -4,6 +4,9 @@ import { visibleText } from '../src/session/visible.ts';
 import { t } from './strings.ts';
 import type { Act, View } from './view.ts';
 
+/** More of them would only be a list to read. */
+const MOST_EXAMPLES = 3;
+
 /** The page before the first message: a way to an agent or a model where there is none, and examples that work. */
 export function welcomeView(view: View, profiles: readonly ProfileLine[], trusted: boolean): TemplateResult {
   const { session, profile, act } = view;
@@ -15,7 +18,7 @@ export function welcomeView(view: View, profiles: readonly ProfileLine[], truste
       <h2>${t('Try one of these')}</h2>
       ${guide ? html`<p class="faint">${t('The built-in guide follows fixed rules: it searches, edits and runs commands.')}</p>` : nothing}
       <ul class="examples">
-        ${(guide ? guideExamples() : examples()).map((text) => html`<li><button class="text-button" type="button" @click=${() => act.send([{ type: 'text', text }], 'prompt')}>${text}</button></li>`)}
+        ${examples(view.around, guide).map((text) => html`<li><button class="text-button" type="button" @click=${() => act.send([{ type: 'text', text }], 'prompt')}>${text}</button></li>`)}
       </ul>
     </section>
   </div>`;
@@ -58,6 +61,12 @@ function startersView(profiles: readonly ProfileLine[], act: Act): TemplateResul
   </div></section>`;
 }
 
-/** Prompts that the bundled agent understands without a model, in either language. */
-const guideExamples = () => [t('What is in this workspace?'), t('Find TODO'), t('Run npm test')];
-const examples = () => [t('What is in this workspace?'), t('Review my uncommitted changes'), t('Run npm test')];
+/** Prompts that fit the folder. Without a model the bundled agent understands those of the guide, in either language. */
+function examples({ tests, changes, readme }: View['around'], guide: boolean): readonly string[] {
+  return [
+    t('What is in this workspace?'),
+    ...(guide ? [t('Find TODO')] : changes ? [t('Review my uncommitted changes')] : []),
+    ...(tests ? [t('Run npm test')] : []),
+    ...(readme ? [t('Read {0}', 'README.md')] : guide ? [] : [t('Create {0}', 'README.md')]),
+  ].slice(0, MOST_EXAMPLES);
+}

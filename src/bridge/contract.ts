@@ -76,6 +76,14 @@ export interface SetupLine {
   readonly name: string;
   readonly detail: string;
 }
+/** What is in the folder that a first prompt could be about. */
+export interface Surroundings {
+  /** `npm test` runs something. */
+  readonly tests: boolean;
+  /** There are uncommitted changes. */
+  readonly changes: boolean;
+  readonly readme: boolean;
+}
 /** A model that the configured endpoint offers. */
 export interface ModelLine {
   readonly name: string;
@@ -141,6 +149,7 @@ export interface Calls {
   attach: { readonly params: { readonly kind: ContextKind }; readonly result: readonly Content[] };
   /** The models that the configured endpoint offers; rejects when it cannot be asked. */
   models: { readonly params: Record<string, never>; readonly result: readonly ModelLine[] };
+  lookAround: { readonly params: Record<string, never>; readonly result: Surroundings };
   findSetups: { readonly params: Record<string, never>; readonly result: readonly SetupLine[] };
   useSetup: { readonly params: Pick<SetupLine, 'kind' | 'id'>; readonly result: null };
   useModel: { readonly params: { readonly name: string }; readonly result: null };

@@ -163,6 +163,7 @@ function editorAnswers(deps: ChatAnswersDeps) {
   return {
     findMentions: async ({ query }) => (await mentions()).find(query),
     findSymbols: async ({ query }) => (await mentions()).findSymbols(query),
+    lookAround: async () => (await import('./context.ts')).surroundings(await sessionFolder(deps.inputs, false)),
     attach: async ({ kind }) => (await import('./context.ts')).contextContent(kind, deps.recent.last),
     open: async ({ path: file, line }) => {
       const wanted = absolute(file, sessions);

@@ -1,6 +1,8 @@
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import * as vscode from 'vscode';
-import type { ContextKind, MentionedContext } from '../bridge/contract.ts';
+import { readJson } from '../base/json.ts';
+import type { ContextKind, MentionedContext, Surroundings } from '../bridge/contract.ts';
 import type { Content } from '../session/model.ts';
 import { linesText } from '../session/select.ts';
 import { repositories } from './git.ts';
@@ -53,6 +55,30 @@ export async function contextContent(kind: ContextKind, terminal: RecentCommand 
       return (chosen ?? []).slice(0, MOST_FILES).map((uri) => ({ type: 'file', path: uri.fsPath }));
     }
   }
+}
+
+/** Bytes of a package.json that is read. */
+const LARGEST_MANIFEST = 1_000_000;
+
+/** What a first prompt could be about in a folder. */
+export async function surroundings(folder: string | undefined): Promise<Surroundings> {
+  if (folder === undefined) return { tests: false, changes: false, readme: false };
+  const sizeOf = (name: string) =>
+    stat(path.join(folder, name)).then(
+      (found) => (found.isFile() ? found.size : 0),
+      () => 0,
+    );
+  const [manifest, readme, changes] = await Promise.all([sizeOf('package.json'), sizeOf('README.md'), hasChanges()]);
+  const fits = manifest > 0 && manifest <= LARGEST_MANIFEST;
+  const tests = fits && hasTests(await readFile(path.join(folder, 'package.json'), 'utf8').catch(() => ''));
+  return { tests, changes, readme: readme > 0 };
+}
+
+/** True for a manifest whose `npm test` is more than what `npm init` puts there. */
+function hasTests(manifest: string): boolean {
+  const { scripts } = (readJson(manifest) ?? {}) as { readonly scripts?: unknown };
+  const { test } = (scripts ?? {}) as { readonly test?: unknown };
+  return typeof test === 'string' && test.trim() !== '' && !test.includes('no test specified');
 }
 
 /** The selection of the editor in front, or its whole line when `line` and nothing is selected. Undefined when there is none. */

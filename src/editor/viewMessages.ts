@@ -60,6 +60,7 @@ const calls = z.discriminatedUnion('method', [
   call('findSymbols', z.strictObject({ query: short })),
   call('attach', z.strictObject({ kind: z.enum(CONTEXT_KINDS) })),
   call('models', nothing),
+  call('lookAround', nothing),
   call('findSetups', nothing),
   call('useSetup', z.strictObject({ kind: z.enum(['agent', 'endpoint']), id })),
   call('useModel', z.strictObject({ name: z.string().check(z.minLength(1), z.maxLength(512)) })),

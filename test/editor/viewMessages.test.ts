@@ -27,6 +27,7 @@ const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
   findSymbols: { query: 'x' },
   attach: { kind: 'problems' },
   models: {},
+  lookAround: {},
   findSetups: {},
   useSetup: { kind: 'agent', id: 'gemini' },
   useModel: { name: 'qwen3-coder' },

@@ -1,6 +1,7 @@
 import './dom.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Surroundings } from '../../src/bridge/contract.ts';
 import { session } from './page/sessions.ts';
 import { Stage } from './stage.ts';
 
@@ -47,5 +48,23 @@ test('once a model is configured the welcome says nothing of a guide or of setti
 test('with an agent that chooses its own model there are examples only', async () => {
   const stage = await shown(undefined);
   assert.equal(stage.root.querySelector('.setups'), null);
-  assert.ok(stage.all('.welcome .examples button').length >= 3);
+  assert.ok(stage.all('.welcome .examples button').length >= 2);
+});
+
+test('the examples fit what is in the folder', async () => {
+  const examples = async (model: string, around: Surroundings) => {
+    const stage = await shown(model);
+    const call = stage.sent.findLast((message) => message.type === 'call' && message.method === 'lookAround');
+    assert.ok(call?.type === 'call');
+    stage.post({ type: 'reply', id: call.id, result: around });
+    await stage.settle();
+    return stage.all('.welcome .examples button').map((button) => button.textContent);
+  };
+  const [first, tests, review] = ['What is in this workspace?', 'Run npm test', 'Review my uncommitted changes'];
+  const nothing = { tests: false, changes: false, readme: false };
+  assert.deepEqual(await examples('m', nothing), [first, 'Create README.md']);
+  assert.deepEqual(await examples('m', { ...nothing, readme: true }), [first, 'Read README.md']);
+  assert.deepEqual(await examples('m', { tests: true, changes: true, readme: true }), [first, review, tests]);
+  assert.deepEqual(await examples('', nothing), [first, 'Find TODO']);
+  assert.deepEqual(await examples('', { tests: true, changes: true, readme: false }), [first, 'Find TODO', tests]);
 });
