@@ -3,10 +3,9 @@ import type { HostedSession, SessionHost } from '../live/surface.ts';
 import type { Content } from '../session/model.ts';
 import { isRecorded, linesText } from '../session/select.ts';
 import type { ChatView } from './chat.ts';
-import { commandTitle } from './commandTitle.ts';
 import { attached, LONGEST_ATTACHED } from './context.ts';
 import { repositories, repositoryOf } from './git.ts';
-import type { QuickInputs } from './quickInputs.ts';
+import { InlineQuestion } from './inlineQuestion.ts';
 import type { Starter } from './starter.ts';
 import { type CommitMessageDeps, commitMessageCommands } from './writeCommitMessage.ts';
 
@@ -14,7 +13,6 @@ export interface EditorActionDeps extends CommitMessageDeps {
   readonly sessions: SessionHost;
   readonly starter: Pick<Starter, 'start'>;
   readonly chat: Pick<ChatView, 'focus' | 'insert'>;
-  readonly inputs: Pick<QuickInputs, 'input'>;
   readonly newId: () => string;
 }
 
@@ -23,6 +21,7 @@ const MOST_PROBLEMS = 50;
 /** The commands of editor menus and lightbulbs: each sends one prompt with its subject attached, or puts that into the composer. */
 export function editorCommands(deps: EditorActionDeps) {
   const { chat } = deps;
+  const question = new InlineQuestion<readonly Content[]>();
   const about = async (prompt: string, uri: unknown, range: unknown): Promise<void> => {
     const place = await placeOf(uri, range);
     if (place) await send(deps, prompt, place.content);
@@ -39,8 +38,15 @@ export function editorCommands(deps: EditorActionDeps) {
       about(vscode.l10n.t('Write a test for this code, as this project writes its tests.'), uri, range),
     'parley.askHere': async (uri?: unknown, range?: unknown) => {
       const place = await placeOf(uri, range);
-      const question = place && (await deps.inputs.input({ title: commandTitle('askHere'), prompt: place.label }));
-      if (place && question?.trim()) await send(deps, question, place.content);
+      if (place) await question.ask(place.document, place.range, place.label, place.content);
+    },
+    'parley.closeQuestion': () => question.take(),
+    // Run by the box of the question, with what is typed there.
+    'parley.sendQuestion': async (reply?: unknown) => {
+      const { text } = (reply ?? {}) as { readonly text?: unknown };
+      if (typeof text !== 'string' || text.trim() === '') return;
+      const content = question.take();
+      if (content) await send(deps, text, content);
     },
     'parley.addProblem': async (uri?: unknown, range?: unknown) => {
       const place = await placeOf(uri, range);

@@ -205,17 +205,16 @@ async function inSettings(window: Window, text: string): Promise<void> {
 test(
   'the entries of the menus go away with their settings and come back, and a key asks at the cursor',
   inWindow(async ({ window }) => {
-    const { page, pick } = window;
+    const { page } = window;
     const { write, file } = inSourceControl(window);
     const code = page.locator('.editor-instance .view-line', { hasText: 'The answer to one command' });
     await window.openFile('main.ts');
     await code.click();
     await page.keyboard.press('Control+k');
     await page.keyboard.press('q');
-    await pick.title.filter({ hasText: 'Ask Parley' }).waitFor();
-    await page.screenshot({ path: path.join(pictures, 'ask-here.png') });
+    await page.locator('.review-widget').waitFor();
     await page.keyboard.press('Escape');
-    await pick.gone();
+    await page.locator('.review-widget').waitFor({ state: 'detached' });
     const before = await rowsOf(window, code);
     assert.ok(before.includes('Parley') && before.some((row) => row.startsWith('Add File to Chat')), before.join(', '));
 

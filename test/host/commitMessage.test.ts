@@ -55,7 +55,6 @@ describe('a commit message from the agent', () => {
       sessions: fakeHost,
       starter: { start: async () => assert.fail('no session is started') },
       chat: { focus: async () => assert.fail('the user stays in Source Control'), insert: async () => {} },
-      inputs: { input: async () => undefined },
       isGuide: () => false,
       profileInFront: () => ({ id: 'mine', name: 'Mine', protocol: 'none', args: [], env: {}, headers: {} }),
       askAside: async ({ id }, content, stop) => {

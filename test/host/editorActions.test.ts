@@ -18,7 +18,6 @@ describe('Parley in the editor', () => {
   let uri: vscode.Uri;
   const sent: Intent[] = [];
   const inserted: Content[] = [];
-  let asked: string | undefined;
   const commands = () => {
     const fakeHost = new FakeSessionHost(folder, 'a');
     const session = fakeHost.get('a')!;
@@ -27,12 +26,6 @@ describe('Parley in the editor', () => {
       sessions: fakeHost,
       starter: { start: async () => undefined },
       chat: { focus: async () => {}, insert: async (contents) => void inserted.push(...contents) },
-      inputs: {
-        input: async ({ prompt }) => {
-          asked = prompt;
-          return 'Why so?';
-        },
-      },
       isGuide: () => false,
       profileInFront: () => assert.fail('no agent is asked apart'),
       askAside: () => assert.fail('no agent is asked apart'),
@@ -107,19 +100,18 @@ describe('Parley in the editor', () => {
     assert.ok(problem?.type === 'file' && /calc\.ts:4:9: b is odd$/.test(problem.text ?? ''));
   });
 
-  it('asks about several selected lines as they are', async () => {
-    await commands()['parley.askHere'](uri, new vscode.Range(2, 0, 4, 0));
+  it('asks what is typed below the lines about several selected lines as they are, once', async () => {
+    const { 'parley.askHere': ask, 'parley.sendQuestion': submit } = commands();
+    await ask(uri, new vscode.Range(2, 0, 4, 0));
+    await submit({ text: '  ' });
+    await submit({ text: 'Why so?' });
     const [prompt, code] = content();
     assert.deepEqual(prompt, { type: 'text', text: 'Why so?' });
     assert.ok(code?.type === 'file');
     assert.deepEqual([code.lines, code.text], [[3, 4], 'export function add(a: number): number {\n  const b = a;']);
-  });
-
-  it('names the lines that a question is about as their chip does, a single one once', async () => {
-    await commands()['parley.askHere'](uri, new vscode.Range(2, 0, 4, 0));
-    assert.match(asked ?? '', /calc\.ts:3-4$/);
-    await commands()['parley.askHere'](uri, new vscode.Range(0, 2, 0, 2));
-    assert.match(asked ?? '', /calc\.ts:1$/);
+    const before = sent.length;
+    await submit({ text: 'And?' });
+    assert.equal(sent.length, before, 'no box is open');
   });
 
   it('puts a failed test into the composer with what was expected', async () => {
