@@ -3,7 +3,7 @@ import type { Content } from '../src/session/model.ts';
 import { isAttached, promptText } from '../src/session/select.ts';
 import { absolute } from './links.ts';
 import type { Page } from './page.ts';
-import { saidIn } from './parts/retryActions.ts';
+import { saidIn, wayToEdit } from './parts/retryActions.ts';
 import { t } from './strings.ts';
 import { type Act, COMPOSER_ID } from './view.ts';
 
@@ -98,7 +98,8 @@ export function editMessage(page: Page, sessionId: string, turnId: string): void
   const turn = page.mirror.session?.id === sessionId ? page.mirror.session.turns.find(({ id }) => id === turnId) : undefined;
   if (!turn) return;
   const { draft, attachments } = saidIn(turn);
-  page.ui.change(sessionId, { draft, attachments, mentions: {}, replaces: turn.id });
+  const way = wayToEdit(page.session) === 'append' ? ({ replaces: undefined, appends: true } as const) : { replaces: turn.id };
+  page.ui.change(sessionId, { draft, attachments, mentions: {}, ...way });
   page.changed('now');
   document.getElementById(COMPOSER_ID)?.focus();
 }

@@ -4,7 +4,7 @@ import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Log } from '../base/log.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
-import type { AskRef, Content, SessionId } from '../session/model.ts';
+import type { AskRef, Content, SessionId, TurnId } from '../session/model.ts';
 import { titleOf } from '../session/select.ts';
 import type { StoreChange } from '../session/store.ts';
 import { ChatLink, type ChatLinkDeps } from './chatLink.ts';
@@ -77,6 +77,13 @@ export class ChatPanels implements Disposable {
   /** Puts contents into the composer of the tab in front. False when there is none. */
   insertFront(contents: readonly Content[]): boolean {
     for (const content of contents) this.#front?.link.insert(content);
+    return this.focusFront();
+  }
+
+  /** Puts the message of a turn into the composer of the tab in front. False when that shows another session. */
+  editFront(sessionId: SessionId, turnId: TurnId): boolean {
+    if (this.front !== sessionId) return false;
+    this.#front?.link.edit(sessionId, turnId);
     return this.focusFront();
   }
 

@@ -4,7 +4,7 @@ import type { LiveSession } from '../live/liveSession.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
-import type { AskRef, Content, SessionId, TurnId } from '../session/model.ts';
+import type { AskRef, Content, SessionId, Turn, TurnId } from '../session/model.ts';
 import { answerText, isRecorded, promptText, turnFiles } from '../session/select.ts';
 import type { AgentHostDeps, AgentHostProcess } from './agentHost.ts';
 import { branchFrom, copySession, deleteEarlier, signOut } from './agentSessions.ts';
@@ -79,7 +79,7 @@ export function commandTable(deps: CommandDeps) {
       askAside: (...asked) => aside.ask(...asked),
     }),
     ...sessionCommands(deps, aside),
-    ...copyCommands(deps),
+    ...messageCommands(deps),
     ...approvalCommands(deps),
     ...changeCommands(deps),
     ...settingsCommands(deps),
@@ -117,6 +117,7 @@ function sessionCommands(deps: CommandDeps, aside: AsideAgents) {
   const start = async (profile?: Profile) => {
     if ((await starter.start(profile)) !== undefined) await chat.focus();
   };
+  const add = async (clicked?: unknown, selected?: unknown) => chatInFront(deps).insert(await fileContents(clicked, selected));
   return {
     'parley.focusChat': (sessionId?: unknown) => focusChat(deps, sessionId),
     'parley.newSession': () => start(),
@@ -186,7 +187,8 @@ function sessionCommands(deps: CommandDeps, aside: AsideAgents) {
       const content = selectionContent(true);
       if (content) await chatInFront(deps).insert([content]);
     },
-    'parley.addFile': async (clicked?: unknown, selected?: unknown) => chatInFront(deps).insert(await fileContents(clicked, selected)),
+    'parley.addFile': add,
+    'parley.addFolder': add,
   } satisfies Commands;
 }
 
@@ -197,18 +199,37 @@ function focusChat({ sessions, chat }: CommandDeps, sessionId: unknown) {
 }
 
 /** Run by the chat's context menu. */
-function copyCommands(deps: CommandDeps) {
+function messageCommands(deps: CommandDeps) {
+  const { chat, panels } = deps;
   return {
-    'parley.copyMessage': (place?: unknown) => copyText(textAt(deps, place, 'prompt')),
-    'parley.copyAnswer': (place?: unknown) => copyText(textAt(deps, place, 'answer')),
+    'parley.copyMessage': (place?: unknown) => copyText(textAt(deps, place, promptText)),
+    'parley.copyAnswer': (place?: unknown) => copyText(textAt(deps, place, answerText)),
+    'parley.retryMessage': (place?: unknown) => {
+      const { session, turn } = turnAt(deps, place) ?? {};
+      if (!session || !turn || isRecorded(session.store.now)) return;
+      const { link } = session.store.now;
+      const replaces = link.state === 'ready' && link.offers.edit === true ? { replaces: turn.id } : {};
+      session.send({ type: 'prompt', turnId: deps.newId(), content: turn.prompt, ...replaces });
+    },
+    'parley.editMessage': async (place?: unknown) => {
+      const { session, turn } = turnAt(deps, place) ?? {};
+      if (session && turn && !panels.editFront(session.id, turn.id)) await chat.edit(session.id, turn.id);
+    },
   } satisfies Commands;
 }
 
-/** The text of a turn's message, or its answer as Markdown. `place` names the turn as the chat's context menu does; undefined when there is none. */
-function textAt({ sessions }: Pick<CommandDeps, 'sessions'>, place: unknown, what: 'prompt' | 'answer'): string | undefined {
-  const { session, turn: id } = (place ?? {}) as { readonly session?: unknown; readonly turn?: unknown };
-  const turn = typeof session === 'string' ? sessions.get(session)?.store.now.turns.find((one) => one.id === id) : undefined;
-  return turn && (what === 'prompt' ? promptText(turn) : answerText(turn));
+/** The turn that the chat's context menu names. */
+function turnAt({ sessions }: Pick<CommandDeps, 'sessions'>, place: unknown) {
+  const { session: sessionId, turn: id } = (place ?? {}) as { readonly session?: unknown; readonly turn?: unknown };
+  const session = typeof sessionId === 'string' ? sessions.get(sessionId) : undefined;
+  const turn = session?.store.now.turns.find((one) => one.id === id);
+  return session && turn && { session, turn };
+}
+
+/** The text of a turn's message, or its answer as Markdown; undefined when there is none. */
+function textAt(deps: CommandDeps, place: unknown, textOf: (turn: Turn) => string): string | undefined {
+  const found = turnAt(deps, place);
+  return found && textOf(found.turn);
 }
 
 async function copyText(text: string | undefined): Promise<void> {

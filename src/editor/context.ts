@@ -139,21 +139,27 @@ async function changesText(): Promise<string> {
   return diffs.filter(Boolean).join('\n');
 }
 
-/** The files a menu was opened on (several, from the explorer), or else the file in front. Leaves out files that are not on disk. */
+/** The files and folders a menu was opened on (several, from the explorer), or else the file in front. Leaves out those that are not on disk. */
 export async function fileContents(clicked: unknown, selected: unknown): Promise<readonly Content[]> {
   const many = Array.isArray(selected) ? selected.filter((one: unknown) => one instanceof vscode.Uri) : [];
   const one = clicked instanceof vscode.Uri ? clicked : vscode.window.activeTextEditor?.document.uri;
   const uris = many.length > 0 ? many : one ? [one] : [];
-  const files = await Promise.all(uris.map(async (uri) => ((await isFile(uri)) ? uri : undefined)));
-  return files.flatMap((uri) => (uri ? [{ type: 'file', path: uri.fsPath } as const] : []));
+  const found = await Promise.all(
+    uris.map(async (uri): Promise<Content[]> => {
+      const kind = await kindOf(uri);
+      if ((kind & vscode.FileType.Directory) !== 0) return [{ type: 'file', path: `${uri.fsPath}${path.sep}` }];
+      return (kind & vscode.FileType.File) !== 0 ? [{ type: 'file', path: uri.fsPath }] : [];
+    }),
+  );
+  return found.flat();
 }
 
-async function isFile(uri: vscode.Uri): Promise<boolean> {
-  if (uri.scheme !== 'file') return false;
+async function kindOf(uri: vscode.Uri): Promise<vscode.FileType> {
+  if (uri.scheme !== 'file') return vscode.FileType.Unknown;
   try {
-    return ((await vscode.workspace.fs.stat(uri)).type & vscode.FileType.File) !== 0;
+    return (await vscode.workspace.fs.stat(uri)).type;
   } catch {
-    return false;
+    return vscode.FileType.Unknown;
   }
 }
 

@@ -171,6 +171,10 @@ test('once the files are brought back, the message is there to be sent anew wher
   told.post({ type: 'edit', sessionId: 's1', turnId: 'one' });
   await told.settle();
   assert.match(told.text('.editing'), /takes back everything after/);
+  const appends = await Stage.open(page({ turns, link: { state: 'ready', offers: {} } }));
+  appends.post({ type: 'edit', sessionId: 's1', turnId: 'one' });
+  await appends.settle();
+  assert.match(appends.text('.editing'), /cannot go back/);
   const reported = [turn({ id: 'one', files: files.map((file) => ({ ...file, review: 'reported' as const })) })];
   assert.equal(button(await Stage.open(page({ turns: reported })), 'Restore Files'), undefined);
 });
