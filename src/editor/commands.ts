@@ -79,6 +79,7 @@ export function commandTable(deps: CommandDeps) {
       askAside: (...asked) => aside.ask(...asked),
     }),
     ...sessionCommands(deps, aside),
+    ...addCommands(deps),
     ...messageCommands(deps),
     ...approvalCommands(deps),
     ...changeCommands(deps),
@@ -117,7 +118,6 @@ function sessionCommands(deps: CommandDeps, aside: AsideAgents) {
   const start = async (profile?: Profile) => {
     if ((await starter.start(profile)) !== undefined) await chat.focus();
   };
-  const add = async (clicked?: unknown, selected?: unknown) => chatInFront(deps).insert(await fileContents(clicked, selected));
   return {
     'parley.focusChat': (sessionId?: unknown) => focusChat(deps, sessionId),
     'parley.newSession': () => start(),
@@ -183,6 +183,13 @@ function sessionCommands(deps: CommandDeps, aside: AsideAgents) {
       const session = active();
       if (session && (await runSlashCommand(session, inputs, deps.newId))) await chat.focus();
     },
+  } satisfies Commands;
+}
+
+/** Put into the composer what the editor or a menu is about. */
+function addCommands(deps: CommandDeps) {
+  const add = async (clicked?: unknown, selected?: unknown) => chatInFront(deps).insert(await fileContents(clicked, selected));
+  return {
     'parley.addSelection': async () => {
       const content = selectionContent(true);
       if (content) await chatInFront(deps).insert([content]);
