@@ -152,6 +152,85 @@ test('turns are cut after the one that is named', () => {
   assert.deepEqual(reduceChat(two, { type: 'chat/truncated' }).turns, []);
 });
 
+/* What changes nothing, by the numbers of the published cases (types/test-cases/reducers of the protocol's repository), in words of our own. */
+const text: ChatAction = { type: 'chat/responsePart', turnId: 't', part: { kind: 'markdown', id: 'm', content: 'a' } };
+const queued = (id: string, words = 'Hi'): ChatAction => ({
+  type: 'chat/pendingMessageSet',
+  kind: 'queued',
+  id,
+  message: { ...message, text: words },
+});
+const steering = (id: string): ChatAction => ({ type: 'chat/pendingMessageSet', kind: 'steering', id, message });
+const removed = (kind: 'queued' | 'steering', id: string): ChatAction => ({ type: 'chat/pendingMessageRemoved', kind, id });
+const nothing: readonly (readonly [number, string, readonly ChatAction[], ChatAction])[] = [
+  [11, 'a piece for another turn', [started, text], { type: 'chat/delta', turnId: 'u', partId: 'm', content: 'b' }],
+  [12, 'a piece while no turn runs', [], { type: 'chat/delta', turnId: 't', partId: 'm', content: 'b' }],
+  [18, 'the end of another turn', [started], { ...complete, turnId: 'u' }],
+  [25, 'the end of a call that is not known', [started, start], { ...done, toolCallId: 'x' }],
+  [43, 'to take back another message into the turn', [steering('s')], removed('steering', 'x')],
+  [44, 'to take back one into the turn where none is', [], removed('steering', 's')],
+  [50, 'to take back another queued one', [queued('q')], removed('queued', 'x')],
+  [51, 'to take back a queued one where none is', [], removed('queued', 'q')],
+  [55, 'an order of queued ones that names others', [queued('q'), queued('r')], { type: 'chat/queuedMessagesReordered', order: ['x'] }],
+  [56, 'an empty order', [queued('q'), queued('r')], { type: 'chat/queuedMessagesReordered', order: [] }],
+  [57, 'an order where nothing is queued', [], { type: 'chat/queuedMessagesReordered', order: ['q'] }],
+  [69, 'to cut after a turn that is not known', [started, complete], { type: 'chat/truncated', turnId: 'x' }],
+  [85, 'output of a call that does not run', [started, start], { type: 'chat/toolCallContentChanged', ...call, content: [] }],
+  [90, 'the input of a call of another turn', [started, start], { type: 'chat/toolCallDelta', ...call, turnId: 'u', content: '{' }],
+  [91, 'a part of another turn', [started], { ...text, turnId: 'u' }],
+  [92, 'a call of another turn', [started], { ...start, turnId: 'u' }],
+  [93, 'the usage of another turn', [started], { type: 'chat/usage', turnId: 'u', usage: { inputTokens: 1 } }],
+  [94, 'a piece of a part that is not there', [started, text], { type: 'chat/delta', turnId: 't', partId: 'x', content: 'b' }],
+  [95, 'the input of a call that runs', [started, start, running], { type: 'chat/toolCallDelta', ...call, content: '{' }],
+  [
+    96,
+    'an answer to a call that runs',
+    [started, start, running],
+    { type: 'chat/toolCallConfirmed', ...call, approved: true, confirmed: 'user-action' },
+  ],
+  [97, 'the end of a call that is over', [started, start, running, done], done],
+];
+for (const [number, what, before, action] of nothing)
+  test(`published case ${number} changes nothing: ${what}`, () => {
+    const chat = after(...before);
+    assert.equal(reduceChat(chat, action), chat);
+  });
+
+test('a turn that is told again resets nothing, while it runs and when it is over (newer than the cases)', () => {
+  const runs = after(started, text);
+  assert.equal(reduceChat(runs, started), runs);
+  const over = reduceChat(runs, complete);
+  assert.equal(reduceChat(over, started), over);
+});
+
+test('messages that wait are replaced by their ids, each kind for itself (published cases 8, 9, 40, 41, 46, 47, 49, 52)', () => {
+  const both = after(queued('q'), steering('s'));
+  assert.deepEqual([both.queuedMessages?.map(({ id }) => id), both.steeringMessage?.id], [['q'], 's']);
+  assert.equal(reduceChat(both, steering('r')).steeringMessage?.id, 'r');
+  const two = after(queued('q'), queued('r'), queued('q', 'Ho'));
+  assert.deepEqual(
+    two.queuedMessages?.map(({ id, message: { text: words } }) => [id, words]),
+    [
+      ['q', 'Ho'],
+      ['r', 'Hi'],
+    ],
+  );
+  assert.ok(!('queuedMessages' in reduceChat(both, removed('queued', 'q'))));
+  assert.deepEqual(reduceChat(both, started).queuedMessages, both.queuedMessages);
+  assert.equal(reduceChat(both, { ...started, queuedMessageId: 's' }).steeringMessage, undefined);
+});
+
+test('what a cut leaves ends with the named turn, and no turn runs any more (published cases 64 to 68)', () => {
+  const two = after(started, complete, { ...started, turnId: 'u' }, { ...complete, turnId: 'u' });
+  const ids = (state: ChatState) => state.turns.map(({ id }) => id).join('');
+  const cut = (state: ChatState, turnId?: string) =>
+    reduceChat(state, { type: 'chat/truncated', ...(turnId === undefined ? {} : { turnId }) });
+  assert.deepEqual([ids(cut(two, 'u')), ids(cut(two, 't')), ids(cut(two))], ['tu', 't', '']);
+  const runs = reduceChat(two, { ...started, turnId: 'v' });
+  for (const state of [cut(runs, 'u'), cut(runs)])
+    assert.deepEqual([state.activeTurn, state.status & STATUS.activity], [undefined, STATUS.idle]);
+});
+
 test('a question is open until it is answered, and only once', () => {
   const request = { id: 'q', message: 'Which?', questions: [] };
   const open = after(started, { type: 'chat/inputRequested', turnId: 't', request });

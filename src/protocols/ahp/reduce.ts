@@ -38,6 +38,8 @@ function changeChat(state: ChatState, action: ChatAction): ChatState {
   switch (action.type) {
     case 'chat/turnStarted': {
       const { turnId: id, startedAt, message, queuedMessageId } = action;
+      // One that is told again resets nothing.
+      if (state.activeTurn?.id === id || state.turns.some((turn) => turn.id === id)) return state;
       const started: ChatState = {
         ...state,
         status: state.status & ~STATUS.read,
