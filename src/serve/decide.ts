@@ -42,6 +42,8 @@ export type ActionResult =
       readonly takesBack?: TurnId;
       /** The prompt was sent while the turn before was being stopped: the user goes on with it. */
       readonly goesOn?: TurnId;
+      /** The model that the prompt names; the agent says what it offers when it has started. */
+      readonly model?: string;
       /** Words for the user in the turn that begins. */
       readonly note?: string;
       /** The session's new turn, and the clients' failed turn that it retries. */
@@ -279,13 +281,15 @@ function turnStarted(action: TurnStarted, held: Held): ActionResult {
     message: plainMessage(action.message, held.sender),
     ...(queuedMessageId === undefined ? {} : { queuedMessageId }),
   };
-  const model = modelIntent(action.message.model?.id, session);
+  const wanted = action.message.model?.id;
+  const model = modelIntent(wanted, session);
   const unqueued: readonly Intent[] = queuedMessageId === undefined ? [] : [{ type: 'unqueue', turnId: queuedMessageId }];
   return {
     kind: 'taken',
     apply,
     intents: [...unqueued, ...model, { type: 'prompt', turnId, content, ...replaced(held), ...by(held) }],
     starts: true,
+    ...(wanted === undefined ? {} : { model: wanted }),
     ...(held.keptTurns ? { note: KEPT } : {}),
   };
 }
@@ -439,7 +443,7 @@ function plainMessage({ text: said, attachments, model }: z.infer<typeof message
 }
 
 /** Switches to a model that the agent offers and does not use now. */
-function modelIntent(wanted: string | undefined, session: Session | undefined): readonly Intent[] {
+export function modelIntent(wanted: string | undefined, session: Session | undefined): readonly Intent[] {
   const option = session?.options?.find((one) => one.about === 'model');
   if (wanted === undefined || option?.kind !== 'choice' || option.current === wanted) return [];
   return option.choices.some((choice) => choice.value === wanted) ? [{ type: 'setOption', optionId: option.id, value: wanted }] : [];

@@ -23,7 +23,7 @@ import {
 import type { Session, SessionId, TurnId } from '../session/model.ts';
 import { changesetsOf, chatUri, fileUri } from './addresses.ts';
 import type { Channels, Origin } from './channels.ts';
-import { configIntents, offered, type Taken } from './decide.ts';
+import { configIntents, modelIntent, offered, type Taken } from './decide.ts';
 import { leftBehind, Retries, replayed } from './retries.ts';
 import { TerminalChannels } from './terminals.ts';
 import { chatActions, chatTitle, configOf, failure, pastWords, waitingIntents } from './translate.ts';
@@ -33,8 +33,9 @@ import type { WindowCall, WindowTools } from './windowTools.ts';
 export interface ServedSession extends HostedChat {
   readonly forkOf?: undefined;
   state: SessionState;
-  /** Values of its configuration that were chosen while no agent ran. */
+  /** Values of its configuration, and a model, that were chosen while no agent ran. */
   wanted?: ConfigValues;
+  model?: string;
 }
 /** A copy of a session up to one of its turns: a further chat of it, which has no other state than the session's. */
 export interface Fork extends HostedChat {
@@ -116,6 +117,8 @@ export interface HostedDeps {
 const MOST_LIST_CHANGES = 200;
 /** Milliseconds that a prompt waits for an agent that is to be told of the user's choices first. */
 const LONGEST_OPENING = 10_000;
+/** Stands for the model that an agent uses by itself: clients want one to choose. */
+const NO_MODEL = 'default';
 /** Copies of one session. */
 const MOST_FORKS = 50;
 
@@ -182,7 +185,7 @@ export class HostedSessions {
     return this.#deps.profiles().map((profile) => {
       const provider = providerOf(profile.id);
       const { models: known = [], forks = false } = this.#deps.offers.get(profile.id) ?? {};
-      const models = known.length > 0 ? known : [{ id: 'default', provider, name: 'Default' }];
+      const models = known.length > 0 ? known : [{ id: NO_MODEL, provider, name: 'Default' }];
       return {
         provider,
         displayName: profile.name,
@@ -379,7 +382,7 @@ export class HostedSessions {
   }
 
   /** Carries out a decision. Starts the agent if needed. */
-  take(hosted: Hosted, { apply, intents, starts, takesBack, retries, goesOn, note }: Taken, origin: Origin): void {
+  take(hosted: Hosted, { apply, intents, starts, takesBack, retries, goesOn, note, model }: Taken, origin: Origin): void {
     const wasDraft = isDraft(hosted);
     if (takesBack !== undefined) hosted.takenBack = takesBack;
     if (goesOn !== undefined) hosted.goesOn.add(goesOn);
@@ -416,6 +419,8 @@ export class HostedSessions {
       session.wanted = { ...session.wanted, ...apply.config };
     }
     if (starts && hosted.agent.kind === 'live') this.#takeTools(hosted);
+    // The agents' placeholder for models that are not known is none of them.
+    if (model !== undefined && model !== NO_MODEL && hosted.agent.kind !== 'live' && !hosted.forkOf) hosted.model = model;
     if (hosted.agent.kind === 'live') return this.#send(hosted, intents);
     if (starts || hosted.agent.kind === 'starting') void this.#start(hosted, intents);
   }
@@ -615,13 +620,14 @@ export class HostedSessions {
   /** Sends what was chosen before, once the agent can take it: its first turn is to run by that. */
   async #sendWanted(hosted: Hosted): Promise<void> {
     const live = this.#deps.sessions.get(hosted.id);
-    if (hosted.forkOf || !hosted.wanted || !live) return;
-    const { wanted } = hosted;
-    delete hosted.wanted;
+    if (hosted.forkOf || !live || (!hosted.wanted && hosted.model === undefined)) return;
     await linked(live);
+    const { wanted = {}, model } = hosted;
+    delete hosted.wanted;
+    delete hosted.model;
     const { values } = configOf(live.store.now);
     const changed = Object.fromEntries(Object.entries(wanted).filter(([key, value]) => values[key] !== value));
-    this.#send(hosted, configIntents(changed, live.store.now));
+    this.#send(hosted, [...configIntents(changed, live.store.now), ...modelIntent(model, live.store.now)]);
   }
 
   /** Puts the turn that a client has begun before prompts that an earlier host has left waiting. */

@@ -779,7 +779,11 @@ export function configOf({ mode, options = [] }: Session): SessionConfig {
     values[id] = current;
   };
   for (const option of options) {
-    if (option.kind === 'choice') choice(option.id, option.name, option.choices, option.current);
+    if (option.kind === 'choice' && option.about === 'model') {
+      // Clients choose from the agent's models and send that with a prompt: without values of its own this offers no second choice.
+      properties[option.id] = { type: 'string', title: option.name, readOnly: true, sessionMutable: true };
+      values[option.id] = option.current;
+    } else if (option.kind === 'choice') choice(option.id, option.name, option.choices, option.current);
     else {
       properties[option.id] = { type: 'boolean', title: option.name, sessionMutable: true };
       values[option.id] = option.on;

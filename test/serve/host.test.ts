@@ -10,6 +10,8 @@ import { toolCallOf } from '../../src/protocols/ahp/codec.ts';
 import { needsInput, terminalText } from '../../src/protocols/ahp/reduce.ts';
 import {
   type ChatState,
+  type RootState,
+  type SessionConfig,
   type SessionState,
   type SessionSummary,
   STATUS,
@@ -1957,6 +1959,46 @@ test('a session whose last turn has failed says so in the list of every later ru
     assert.equal((client.sessions.get(SESSION)?.status ?? 0) & STATUS.activity, STATUS.error);
     await again.end();
   }
+});
+
+test('a model is offered once, by the agent; the first prompt of a session has it already', async (t) => {
+  const served = await opened(t);
+  const { client, last, folder } = served;
+  const models = (current: string) =>
+    last().say({
+      type: 'options.set',
+      options: [
+        {
+          id: 'model',
+          name: 'Model',
+          about: 'model',
+          kind: 'choice',
+          current,
+          choices: ['a', 'b'].map((value) => ({ value, name: value })),
+        },
+      ],
+    });
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(served);
+  models('a');
+  last().ready();
+  last().endTurn();
+  const { schema, values } = (await client.ask('resolveSessionConfig', { provider: 'fake' })) as SessionConfig;
+  assert.deepEqual([schema.properties.model?.enum, values.model], [undefined, 'a']);
+  const root = (await client.ask('subscribe', { channel: 'ahp-root://' })) as { readonly snapshot: { readonly state: RootState } };
+  assert.deepEqual(
+    root.snapshot.state.agents.map((agent) => agent.models.map(({ id }) => id)),
+    [['a', 'b']],
+  );
+  const name = '11111111-4a59-6877-8695-a4b3c2d1e0f9';
+  await client.ask('createSession', { channel: `fake:/${name}`, provider: 'fake', workingDirectories: [pathToFileURL(folder).href] });
+  const first = prompt('t2');
+  await client.dispatch(`ahp-chat:/${name}`, { ...first, message: { ...first.message, model: { id: 'b' } } });
+  await begun(served, 2);
+  models('a');
+  last().ready();
+  await until(() => last().prompts().length === 1);
+  assert.deepEqual(last().heard.slice(0, 1), [{ type: 'setOption', optionId: 'model', value: 'b' }]);
 });
 
 test('attack: a client that never reads is let go of; the others hear everything', async (t) => {

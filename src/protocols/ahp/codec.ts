@@ -453,17 +453,22 @@ function answerValue(one: Question, values: readonly string[]): object {
 export interface Choices {
   readonly mode: ModeChoice | null;
   readonly options: readonly SessionOption[];
+  /** The model in use, where the host tells it. */
+  readonly model: string | null;
 }
 
-/** `models`: what the host lists for the agent. A setting with the same values is about the model. */
+/** `models`: what the host lists for the agent. A setting with the same values is about the model; one without values may tell the one in use. */
 export function choicesOf({ schema, values }: SessionConfig, models: readonly string[]): Choices {
   let mode: ModeChoice | null = null;
+  let model: string | null = null;
   const options: SessionOption[] = [];
   for (const [id, { type, title, description, enum: all, enumLabels, enumDescriptions }] of Object.entries(schema.properties)) {
     const value = values[id];
     const about = description === undefined ? {} : { description };
     if (type === 'boolean' && typeof value === 'boolean') options.push({ id, name: title || id, ...about, kind: 'switch', on: value });
-    if (type !== 'string' || !all || all.length === 0 || typeof value !== 'string') continue;
+    if (type !== 'string' || typeof value !== 'string') continue;
+    if (!all && models.includes(value)) model = value;
+    if (!all || all.length === 0) continue;
     const choices = all.map((one, at) => {
       const told = enumDescriptions?.[at];
       return { value: one, name: enumLabels?.[at] || one, ...(told ? { description: told } : {}) };
@@ -482,7 +487,7 @@ export function choicesOf({ schema, values }: SessionConfig, models: readonly st
       });
     }
   }
-  return { mode, options };
+  return { mode, options, model };
 }
 
 /** Reads the state of a listed session from its status bits. */

@@ -20,6 +20,7 @@ import type { Content, Offers, ToolCall } from '../../session/model.ts';
 import type { AhpAskSubject, AhpCall, AhpState, AhpTurn, Dispatched, FetchedText } from './clientState.ts';
 import {
   approvalOf,
+  type Choices,
   type Contents,
   callsOfChat,
   choicesOf,
@@ -67,6 +68,7 @@ import {
   type InputRequest,
   type Message,
   type ResponsePart,
+  type SessionConfig,
   saidIn,
   senderOf,
   type TerminalContent,
@@ -90,6 +92,7 @@ const MOST_TERMINALS = 50;
 /** Requests that are open at once; what is asked beyond is answered as not allowed. */
 const MOST_ASKS = 200;
 const UNKNOWN_METHOD = -32601;
+const NO_CONFIG: SessionConfig = { schema: { type: 'object', properties: {} }, values: {} };
 
 class AhpStep extends Step<AhpState> {
   take(input: Input): void {
@@ -322,7 +325,10 @@ class AhpStep extends Step<AhpState> {
       this.showTitle(session.facts);
     } else if (action.type === 'session/configChanged' && config) {
       const values = action.replace ? action.config : { ...config.values, ...action.config };
+      const { model } = this.choices();
       session.facts = { ...session.facts, config: { ...config, values } };
+      // The agent has another model, whoever chose it.
+      if (this.choices().model !== model) this.state.model = null;
       this.showChoices();
       // No action tells of choices that are new: a host that was started again learns them from the agent.
       const isNew = Object.keys(values).some((key) => !Object.hasOwn(config.schema.properties, key));
@@ -344,24 +350,19 @@ class AhpStep extends Step<AhpState> {
   showTitle({ title }: SessionFacts): void {
     if (title !== '') this.emit({ type: 'title.set', title });
   }
+  choices(): Choices {
+    const { agent, session } = this.state;
+    return choicesOf(session?.facts.config ?? NO_CONFIG, agent?.models.map(({ id }) => id) ?? []);
+  }
   showChoices(): void {
-    const { agent, session, model } = this.state;
+    const { agent, model } = this.state;
     const models = agent?.models ?? [];
-    const { mode, options } = choicesOf(
-      session?.facts.config ?? { schema: { type: 'object', properties: {} }, values: {} },
-      models.map(({ id }) => id),
-    );
+    const { mode, options, model: used } = this.choices();
     this.emit({ type: 'mode.set', mode });
-    const hasModel = options.some((one) => one.about === 'model') || models.length < 2;
+    const hasModel = options.some((one) => one.about === 'model') || (models.length < 2 && used === null);
     const choices = models.map(({ id, name }) => ({ value: id, name: name || id }));
-    const own = {
-      id: MODEL,
-      name: t('Model'),
-      about: 'model',
-      kind: 'choice',
-      current: model ?? choices[0]?.value ?? '',
-      choices,
-    } as const;
+    const current = model ?? used ?? choices[0]?.value ?? '';
+    const own = { id: MODEL, name: t('Model'), about: 'model', kind: 'choice', current, choices } as const;
     this.emit({ type: 'options.set', options: hasModel ? options : [own, ...options] });
   }
 

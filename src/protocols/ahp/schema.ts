@@ -233,6 +233,7 @@ const property = z.object({
   enum: may(list(text)),
   enumLabels: may(list(text)),
   enumDescriptions: may(list(text)),
+  readOnly: may(z.boolean()),
   sessionMutable: z.literal(true),
 });
 /** A property that cannot be chosen here is left out by `optionsOf`. */

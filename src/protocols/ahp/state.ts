@@ -300,6 +300,7 @@ export interface ConfigProperty {
   readonly enum?: readonly string[];
   readonly enumLabels?: readonly string[];
   readonly enumDescriptions?: readonly string[];
+  readonly readOnly?: boolean;
   readonly sessionMutable: true;
 }
 export interface SessionConfig {
