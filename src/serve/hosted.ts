@@ -63,6 +63,8 @@ interface HostedChat {
   changedAt: number;
   chat: ChatState;
   agent: AgentStart;
+  /** Settles when the transcript is read from the journal. */
+  reading?: Promise<void>;
   /** The first of the turns that a client has removed; the agent forgets them with the next prompt. */
   takenBack?: TurnId;
   /** Clients that have removed turns which stayed, until their next prompt. */
@@ -353,14 +355,20 @@ export class HostedSessions {
   async shown(hosted: Hosted): Promise<Hosted> {
     if (hosted.agent.kind === 'none' && hosted.agent.stored === 'unread') {
       hosted.agent = { kind: 'none', stored: 'read' };
-      const session = await this.#read(hosted);
-      if (session) hosted.chat = replayed(hosted.chat, session);
-      const config = session && configOf(session);
-      // As its agent said last, and not as a new session begins.
-      if (config && !hosted.forkOf && Object.keys(config.values).length > 0) hosted.state = { ...hosted.state, config };
+      hosted.reading = this.#readIn(hosted);
     }
+    // After a restart all windows come back at once: none of them is shown a chat that is not read yet.
+    await hosted.reading;
     this.sync(hosted);
     return hosted;
+  }
+
+  async #readIn(hosted: Hosted): Promise<void> {
+    const session = await this.#read(hosted);
+    if (session) hosted.chat = replayed(hosted.chat, session);
+    const config = session && configOf(session);
+    // As its agent said last, and not as a new session begins.
+    if (config && !hosted.forkOf && Object.keys(config.values).length > 0) hosted.state = { ...hosted.state, config };
   }
 
   /** Returns the output of a command for a client that subscribes. */

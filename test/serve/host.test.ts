@@ -924,6 +924,22 @@ test('after a restart a new prompt goes before one that no turn had kept from it
   assert.deepEqual(sent(), ['t3', 't2']);
 });
 
+test('after a restart all clients that come back at once find the whole chat', async (t) => {
+  const first = await opened(t);
+  await beginTurn(first);
+  first.last().endTurn();
+  await until(() => first.chat().turns.length === 1);
+  await first.end();
+  const second = await restarted(t, first.folder);
+  const clients = ['a', 'b', 'c'].map(() => new AhpClient(second.host));
+  await Promise.all(clients.map(async (client, at) => client.open(`window-${at}`)));
+  await Promise.all(clients.map((client) => client.subscribe(CHAT)));
+  assert.deepEqual(
+    clients.map((client) => client.chats.get(CHAT)?.turns.map(({ id }) => id)),
+    [['t1'], ['t1'], ['t1']],
+  );
+});
+
 test('after a restart a client that follows nothing may write into a stored chat: the agent gets it', async (t) => {
   const first = await opened(t);
   await beginTurn(first);
