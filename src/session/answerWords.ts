@@ -516,6 +516,10 @@ const REFUSING_SIGN = /^[\s\p{P}]{0,8}[❌✖✗✘✕❎🚫⛔🛑👎🙅⊗�
 const ALLOWING_SIGN = /^[\s\p{P}]{0,8}[✓✔✅👍☑🆗]/u;
 const WITHOUT_BLANKS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
 
+/** A yes behind a no: "Reject this, allow all others". */
+const ALLOWS_THE_REST =
+  /(?:[,;:.!?()&+/–—-]|\b(?:and|but|then|while|und|aber|et|mais|y|pero|e)\b) ?(?:(?:then|also|always|but|and) )*(?:allow|approve|accept|grant|permit|authori[sz]e|trust|erlauben?|autoriser|permitir|aceptar)\b(?! (?:me|us|nothing|none|no)\b)|\b(?:run|execute|apply|do|allow|approve|accept)\b[^,;.]{0,20}\b(?:rest|others?|everything else|all else)\b|\b(?:rest|others?|else|everything|anderen?|ubrigen)\b[^,;.]{0,20}\b(?:allow(?:ed)?|approved?|accept(?:ed)?|permitted|run|fine|ok|erlauben|zulassen)\b|(?:并|並|但|其余|其餘|其他|其它|全部|之后|以后|[,，;；、]).{0,6}(?<!不)(?:允许|允許|批准|同意|接受)/;
+
 interface ListedWord {
   readonly looks: string;
   /** No letter follows it; a long word may have any ending, and those of scripts without blanks have none. */
@@ -550,6 +554,8 @@ const CARRYING_OUT =
 export interface AnswerSays {
   readonly refuses: boolean;
   readonly allows: boolean;
+  /** Behind a no, it allows something else. */
+  readonly allowsTheRest: boolean;
   /** It holds for later, too. */
   readonly lasts: boolean;
   readonly once: boolean;
@@ -582,7 +588,7 @@ function read(name: string): AnswerSays {
     .replace(/\s+/g, ' ')
     .replace(/^(?:(?:please|just|bitte|por favor|请|請) ?)+/u, '');
   const bare = words.replace(/^(?:i|we|you) (?=(?:do|don|will|would|can) )/, '');
-  const allows = /^(?:是|y\P{L}*)$/u.test(bare) || (allowsIn(bare) && !/^continue without/.test(bare)) || ALLOWING_SIGN.test(seen);
+  const allows = /^(?:是|go|y\P{L}*)$/u.test(bare) || (allowsIn(bare) && !/^continue without/.test(bare)) || ALLOWING_SIGN.test(seen);
   const once = ONLY_ONCE.test(words);
   const beyond = words.replace(LOOKED_AT_BY_USER, '');
   // A number in front is the answer's own.
@@ -593,6 +599,7 @@ function read(name: string): AnswerSays {
   return {
     refuses: /^n\P{L}*$/u.test(bare) || (refusesIn(bare) && !ASKING_AGAIN.test(bare)) || REFUSING_SIGN.test(seen),
     allows,
+    allowsTheRest: ALLOWS_THE_REST.test(words),
     lasts:
       LASTING.test(words) ||
       FOR_A_WHILE.test(words) ||

@@ -342,7 +342,7 @@ export function isUnclear(option: Option, { ours }: Approval): boolean {
 
 /** True for a name that contradicts its effect, in any language or letters that look like it, or whose letters are of two scripts that look alike. */
 function isMisleading(option: Option, hasOnce: boolean): boolean {
-  const { refuses, allows, lasts, once, forged } = answerSays(option);
+  const { refuses, allows, allowsTheRest, lasts, once, forged } = answerSays(option);
   switch (option.effect) {
     case 'allow_once':
       return forged || refuses || lasts;
@@ -350,7 +350,7 @@ function isMisleading(option: Option, hasOnce: boolean): boolean {
       return forged || refuses || (hasOnce && once);
     case 'reject_once':
     case 'reject_always':
-      return forged || allows;
+      return forged || allows || allowsTheRest;
     case 'other':
       return false;
   }

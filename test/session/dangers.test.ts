@@ -292,6 +292,31 @@ test('a name in letters that look like others, or in another language, is known 
   assert.ok(dangersOf(ask({ type: 'text', text: 'x' }, { options: [{ id: 'reject', label: '', effect: 'allow_once' }] }), cwd).length > 0);
 });
 
+test('a rejection that allows something besides is misleading, one that says how to go on is not', () => {
+  const misleads = (label: string) =>
+    dangersOf(ask({ type: 'text', text: 'x' }, { options: [{ id: 'x', label, effect: 'reject_once' }] }), cwd).length > 0;
+  for (const label of [
+    ...['Reject this, allow all others', 'Reject, and allow the rest', 'No (approve everything else)', 'Deny this one; run the rest'],
+    ...['Reject this. Others are allowed', 'No, but always allow similar ones', 'Ablehnen und alle anderen erlauben', 'Go'],
+    ...['拒绝，其余全部允许', '拒绝并允许以后的命令'],
+  ])
+    assert.ok(misleads(label), label);
+  for (const label of [
+    ...['No, and tell Codex what to do differently', 'No, keep planning', 'No, continue without running it', 'Reject and stop the turn'],
+    ...[
+      'No, do not allow',
+      'Reject, allow nothing',
+      'No, allow me to explain',
+      'Go back',
+      '不允许',
+      '拒绝，不允许',
+      'Reject all',
+      'Deny others',
+    ],
+  ])
+    assert.ok(!misleads(label), label);
+});
+
 test('a dangerous command in a member beside the one that is shown is looked at first', () => {
   const grave = (text: string) =>
     isGrave(dangersOf(ask({ type: 'command', command: 'ls', unsure: true }, { beside: [{ type: 'text', text }] }), cwd));
