@@ -119,6 +119,28 @@ for (const place of [file, list])
     }),
   );
 
+test(
+  'a letter moves the focus, and no row',
+  inWindow(async (scene) => {
+    const { page, pick } = scene.window;
+    const { answer } = await asks(scene, 'letters');
+    await page.evaluate(`
+      const list = document.querySelector('.quick-input-list');
+      const rows = () => [...list.querySelectorAll('.monaco-list-row')].sort((a, b) => a.dataset.index - b.dataset.index).slice(0, 5).map((row) => row.ariaLabel).join();
+      window.orders = new Set([rows()]);
+      new MutationObserver(() => list.querySelector('.monaco-list-row') && window.orders.add(rows())).observe(list, { subtree: true, childList: true, attributes: true });
+    `);
+    for (const [letter, row] of Object.entries({ s: 'Allow for this session', r: 'Reject', w: 'Always allow…', a: 'Allow once' })) {
+      await page.keyboard.press(letter);
+      await pick.focusedRow(row).waitFor();
+    }
+    assert.deepEqual(await page.evaluate('[...window.orders].length'), 1, String(await page.evaluate('[...window.orders].join(" | ")')));
+    await press(scene.window, 'Enter');
+    assert.deepEqual((await answer).result, chosen('once'));
+    await pick.gone();
+  }),
+);
+
 // These come before the rule that is made below, which allows the same edit.
 /** Each answers with keys that follow each other without a pause. */
 const typedOn: readonly (readonly [string, string, (scene: Scene) => Promise<unknown>])[] = [

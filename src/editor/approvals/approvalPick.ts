@@ -119,6 +119,8 @@ export class ApprovalPick implements AskPick {
     pick.title = title;
     pick.buttons = [...this.#buttons.keys()];
     pick.keepScrollPosition = true;
+    // Not declared for extensions: without it a typed letter sorts the rows that have it to the top for a moment.
+    Object.assign(pick, { sortByLabel: false });
     pick.ignoreFocusOut = true;
     pick.items = pickRows(this.#shown());
     this.#activate(pick.items[0]);
