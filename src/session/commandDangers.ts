@@ -503,7 +503,9 @@ class Judge {
     this.#judgeWords(isFed && words.length > 1 ? [...words, ...this.#piped] : words, scope);
     const pattern = first && patternOf(nameOf(first.text), words.slice(1));
     // `echo AGENTS.md | xargs rm`: names that a program before it prints.
-    this.#piped = [...(command.piped ? this.#piped : []), ...guardedNames(words.filter((word) => word !== pattern))].slice(0, MOST_VALUES);
+    const kept = command.piped ? this.#piped.filter(({ text }) => text !== ANY_FILE || !narrows(words)) : [];
+    const listed = listsAnyFile(words) && first ? [{ ...first, text: ANY_FILE }] : [];
+    this.#piped = [...kept, ...listed, ...guardedNames(words.filter((word) => word !== pattern))].slice(0, MOST_VALUES);
   }
 
   #judgeRedirection(op: '<' | '>', word: ShellWord, words: readonly ShellWord[], fetches: boolean, scope: Scope): void {
@@ -976,7 +978,7 @@ class Judge {
         if (texts) this.#variables.files.writes(word, texts);
         else if (call.piped) this.#variables.files.fetches(word.text);
     }
-    for (const path of broughtBy(call, (word) => this.#variables.files.isFetched(word)))
+    for (const path of broughtBy(call))
       if (path === '') this.#variables.files.unpacks();
       else this.#variables.files.fetches(path);
     if (!FETCHES.test(call.program) && !ASKS_SERVERS.test(call.program)) return;
@@ -1167,6 +1169,7 @@ class Judge {
     const { text, expands, substitutes } = word;
     if (text.startsWith('-') || !/[*?[{$`]/.test(text) || text.length > LONGEST_FOLDER) return;
     const parts = substitutes ? text.split(/[\s(){},"'`$]+/).slice(0, MOST_PIECES) : [];
+    if (substitutes && substitutesAnyFile(word)) parts.push(ANY_FILE);
     for (const one of [text, unescaped(text).replace(/^\$/, ''), ...(expands ? this.#variables.valuesIn(text) : []), ...parts]) {
       if (one === '' || !this.#has('words', 1)) continue;
       const why = reasonOfGuess(one);
@@ -1541,8 +1544,8 @@ function writtenTexts({ program, args, operands }: ProgramCall): readonly ShellW
 const COPIES = /^(?:cp|mv|copy|copy-item|cpi|move|move-item|mi|install|ln)$/;
 const CHANGES_TEXT = /^(?:sed|tee|tee-object|truncate|set-content|sc|out-file|add-content|clear-content)$/;
 
-/** Folders that a call brings from elsewhere: of a clone the name, of an archive that was fetched none, as an empty text. */
-function broughtBy({ program, operands }: ProgramCall, isFetched: (word: ShellWord) => boolean): readonly string[] {
+/** Folders that a call brings from elsewhere: of a clone the name, of an archive none, as an empty text. */
+function broughtBy({ program, args, operands }: ProgramCall): readonly string[] {
   const [first, address, folder] = operands;
   if (/^(?:git|hg|gh|glab)$/.test(program)) {
     const from = operands.findIndex(({ text }) => text === 'clone');
@@ -1551,9 +1554,19 @@ function broughtBy({ program, operands }: ProgramCall, isFetched: (word: ShellWo
     return named ? [named.text.replace(/\/+$/, '').replace(/\.git$/, '')] : [];
   }
   if (/^(?:npm|pnpm|yarn)$/.test(program)) return first?.text === 'pack' && address && !folder ? [''] : [];
-  return UNPACKS.test(program) && operands.some(isFetched) ? [''] : [];
+  return UNPACKS.find(({ name }) => name.test(program))?.when(args) ? [''] : [];
 }
-const UNPACKS = /^(?:g?tar|bsdtar|unzip|7z[azr]?|unrar|cpio|gunzip|unxz|expand-archive)$/;
+const UNPACKS: readonly { readonly name: RegExp; readonly when: (args: readonly ShellWord[]) => boolean }[] = [
+  {
+    name: /^(?:g?tar|bsdtar)$/,
+    when: ([first, ...args]) =>
+      /^-?[a-zA-Z]*x/.test(first?.text ?? '') || args.some(({ text }) => /^(?:-[a-zA-Z]*x|--extract$|--get$)/.test(text)),
+  },
+  { name: /^unzip$/, when: (args) => !args.some(({ text }) => /^-[a-zA-Z]*[cltpvzZ]/.test(text)) },
+  { name: /^(?:7z[azr]?|unrar)$/, when: ([first]) => /^[ex]$/.test(first?.text ?? '') },
+  { name: /^cpio$/, when: (args) => args.some(({ text }) => /^(?:-[a-zA-Z]*i|--extract$)/.test(text)) },
+  { name: /^expand-archive$/, when: () => true },
+];
 
 /** Words of a program that looks for files, or prints names, that name guarded ones; not those that it leaves out. */
 function guardedNames(words: readonly ShellWord[]): readonly ShellWord[] {
@@ -1569,6 +1582,46 @@ function guardedNames(words: readonly ShellWord[]): readonly ShellWord[] {
     if (isNegated || /^[*?./]+$/.test(text)) return [];
     return reasonOfGuess(text) === undefined ? [] : [{ ...word, text }];
   });
+}
+
+/** What stands for all files that a program lists. */
+const ANY_FILE = '*';
+/** True for a program that lists files of the folder by none of their names, so that any may be among them. */
+function listsAnyFile([first, ...args]: readonly ShellWord[]): boolean {
+  const program = nameOf(first?.text ?? '');
+  const operands = operandsOf(args).map(({ text }) => text);
+  const has = (pattern: RegExp) => args.some(({ text }) => pattern.test(text));
+  const isHere = (paths: readonly string[]) => paths.every((path) => /^(?:\.[\\/]?|\*{1,2}|:\/)$/.test(path));
+  if (program === 'git')
+    return operands[0] === 'ls-files'
+      ? isHere(operands.slice(1))
+      : operands[0] === 'grep' && has(/^-[a-zA-Z]*l/) && isHere(operands.slice(2));
+  if (program === 'find' || program === 'bfs') return isHere(operands.slice(0, 1)) && !has(/^-(?:i?name|i?path|i?regex|exec|delete)/);
+  if (/^(?:fd|fdfind)$/.test(program)) return isHere(operands) && !has(/^(?:-e|-g|--extension|--glob|-[a-zA-Z]*[xX])/);
+  if (program === 'ls') return isHere(operands);
+  if (program === 'grep')
+    return (
+      has(/^(?:-[a-zA-Z]*l|--files-with)/) && has(/^(?:-[a-zA-Z]*[rR]|--recursive$)/) && !has(/^--include/) && isHere(operands.slice(1))
+    );
+  if (program === 'rg')
+    return (
+      !has(/^(?:-[gt]|--glob|--type)/) &&
+      (has(/^--files$/) ? isHere(operands) : has(/^(?:-[a-zA-Z]*l|--files-with)/) && isHere(operands.slice(1)))
+    );
+  return false;
+}
+/** True for a word that the shell replaces by such a list. */
+function substitutesAnyFile(word: ShellWord): boolean {
+  const [, parens, ticks] = /\$\(([^()|;&]{1,200})\)|`([^`|;&]{1,200})`/.exec(word.text) ?? [];
+  const words = (parens ?? ticks ?? '').trim().split(/\s+/);
+  return listsAnyFile(words.map((text) => ({ ...word, text: text.replace(/^(["'])(.*)\1$/, '$2'), expands: false, substitutes: false })));
+}
+/** True for a program that lets only some lines through. */
+function narrows([first, ...args]: readonly ShellWord[]): boolean {
+  return (
+    /^(?:[ef]?grep|rg|ag|ack|awk|gawk|fzf)$/.test(nameOf(first?.text ?? '')) &&
+    !args.some(({ text }) => /^(?:-[a-zA-Z]*v|--invert-match$)/.test(text))
+  );
 }
 
 /** Before the name of a program that a system has beside one of its own: `grm`. */

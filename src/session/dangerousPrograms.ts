@@ -815,6 +815,16 @@ of(
 of('sg newgrp', { kind: 'root', grave: true });
 of('machinectl', { kind: 'root', grave: true, when: (call) => sub(call, /^shell\b/) ?? false });
 // Scripts that run with each commit from now on, and tools that an agent has from then on.
+// As `npm exec -c`: a text for a shell.
+of('npx', {
+  kind: 'code',
+  grave: true,
+  when: ({ args }) => {
+    const isValue = (at: number) => /^(?:-p|--package|-c|--call)$/.test(args[at - 1]?.text ?? '');
+    const tool = args.findIndex(({ text }, at) => !text.startsWith('-') && !isValue(at));
+    return args.slice(0, tool < 0 ? args.length : tool).find(({ text }) => /^(?:-c|--call(?:=.*)?)$/.test(text)) ?? false;
+  },
+});
 of('husky', {
   kind: 'steers',
   grave: true,

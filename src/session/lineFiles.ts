@@ -20,11 +20,11 @@ export class LineFiles {
   unpacks(): void {
     this.#unpacks = true;
   }
-  /** True for a path in a folder that the line fetches, or may unpack; `folders` are those into which it went. */
+  /** True for a path with a folder that the line fetches, or may unpack; `folders` are those into which it went. */
   isBelowFetched(path: string, folders: readonly string[]): boolean {
     if (this.#fetched.size === 0 && !this.#unpacks) return false;
     const names = [...folders, path].flatMap((one) => one.split(/[\\/]/));
-    return names.some((name) => this.#fetched.has(name)) || (this.#unpacks && /^(?:\.[\\/])?[^\\/.~$][^\\/]*[\\/]/.test(path));
+    return names.some((name) => this.#fetched.has(name)) || (this.#unpacks && /^(?:\.[\\/])?[^\\/.~$]/.test(path));
   }
 
   /** Adds to the texts of a file: running it runs these. */

@@ -166,7 +166,7 @@ find . -not -path './.git/*' -exec sed -i s/a/b/ {} +
 find . -not -name .env -exec sed -i s/a/b/ {} +
 find . -name AGENTS.md -exec cat {} +
 ls AGENTS.md | xargs cat
-ls | grep -v .env | xargs sed -i s/a/b/
+ls src | grep -v .env | xargs sed -i s/a/b/
 rg -l process.env src | xargs sed -i s/a/b/
 awk '{ if ($1 > x) print $1 }' a
 awk '{ print ($1 > x ? "a" : "b") }' a
@@ -671,6 +671,42 @@ test('what cannot be taken back, hides what runs or reaches beyond the workspace
       );
       assert.ok(isGrave(found(line)), line);
     }
+});
+
+test('a text for a shell and a list of any files are seen in whatever way they come', () => {
+  for (const line of ["npx -c 'rm -rf src'", 'npx --call "ls"', 'npx -y -p a -c x']) assert.ok(isGrave(found(line)), line);
+  for (const line of ['npx jest -c jest.config.js', 'npx tsc -p .']) assert.ok(!isGrave(found(line)), line);
+  for (const line of [
+    ...['sed -i s/a/b/ $(git ls-files)', 'git ls-files | xargs sed -i s/a/b/', 'perl -i -pe s/a/b/ $(git ls-files)'],
+    ...[
+      'grep -rl a . | xargs sed -i s/a/b/',
+      'rg -l a | xargs sed -i s/a/b/',
+      'sed -i s/a/b/ `grep -rl a .`',
+      'git grep -l a | xargs sed -i s/a/b/',
+    ],
+    ...[
+      'git ls-files | sort | xargs sed -i s/a/b/',
+      'git ls-files | grep -v x | xargs sed -i s/a/b/',
+      'find . -type f | xargs sed -i s/a/b/',
+    ],
+    ...['git ls-files | xargs perl -pi -e s/a/b/', 'git ls-files -z | xargs -0 sed -i s/a/b/'],
+  ])
+    assert.match(words(line), /steers/, line);
+  for (const line of [
+    ...[
+      'git ls-files | xargs wc -l',
+      'grep -rl a . | xargs cat',
+      "git ls-files '*.ts' | xargs sed -i s/a/b/",
+      'grep -rl a src | xargs sed -i s/a/b/',
+    ],
+    ...[
+      'git ls-files src | xargs sed -i s/a/b/',
+      "git ls-files | grep '\\.ts$' | xargs sed -i s/a/b/",
+      'rg -l -t ts a | xargs sed -i s/a/b/',
+    ],
+    ...['wc -l $(git ls-files)', 'sed -i s/a/b/ $(git ls-files src)', 'sed -n 1p $(git ls-files)'],
+  ])
+    assert.doesNotMatch(words(line), /steers/, line);
 });
 
 test('the words fit: a forced push deletes no files, a disk that is written over is none that reaches outside alone', () => {
