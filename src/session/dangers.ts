@@ -15,6 +15,7 @@ import { codeIsGrave } from './dangerousPrograms.ts';
 import type { Approval, ApprovalDetail, Diff, Option } from './model.ts';
 import { relativePath, saysByTitle } from './select.ts';
 import { inputText } from './shownApproval.ts';
+import { statedCommands } from './statedCommands.ts';
 import { firstHidden, firstInText, misleadingInText, visibleText, writtenOut } from './visible.ts';
 
 const MOST_FILES = 200;
@@ -60,10 +61,10 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
 
 /** What runs where no member of the call says it: a title or a text may be the command. */
 function inWordsOnly({ title, detail }: Approval, cwd: string): readonly Danger[] {
-  if (detail.type === 'command' && detail.unsure) return graveIn([withoutWordsBefore(detail.command)], cwd);
+  if (detail.type === 'command' && detail.unsure) return graveIn(statedCommands(detail.command), cwd);
   if (detail.type !== 'text') return [];
   const words = detail.text.replaceAll(/^\s*```.*$/gm, '');
-  const bare = [title, words].map(withoutWordsBefore);
+  const bare = [title, words].flatMap(statedCommands);
   const isUntold = /^[\s{}]*$/.test(words);
   const dangers = graveIn([title, words, ...bare], cwd);
   return [{ kind: 'unsure', ...(isUntold || dangers.length > 0 ? { grave: true } : {}) }, ...dangers];
@@ -73,7 +74,7 @@ function inWordsOnly({ title, detail }: Approval, cwd: string): readonly Danger[
 function inUntoldWords({ title, detail }: Approval, cwd: string): readonly Danger[] {
   if (detail.type !== 'text' || detail.markdown) return [];
   const words = detail.text.slice(0, LONGEST_UNTOLD).replaceAll(/^\s*```.*$/gm, '');
-  const texts = [title.slice(0, LONGEST_UNTOLD), words].flatMap((text) => [text, withoutWordsBefore(text)]);
+  const texts = [title.slice(0, LONGEST_UNTOLD), words].flatMap((text) => [text, ...statedCommands(text)]);
   const found = texts.flatMap((text) => {
     const dangers = commandDangers(text, cwd).filter(
       ({ kind, grave, at }) =>
@@ -92,13 +93,6 @@ function graveIn(texts: readonly string[], cwd: string): readonly Danger[] {
   const found = texts.map((text) => commandDangers(text, cwd)).filter(isGrave);
   return found.flat().map(({ at: _, ...danger }) => danger);
 }
-
-/** A text without what words put before a command: "Run: npm test", "$ npm test". */
-function withoutWordsBefore(text: string): string {
-  return text.slice(0, LONGEST_WORDS).replaceAll(BEFORE_COMMAND, '');
-}
-const BEFORE_COMMAND = /^[ \t>$#*-]*(?:(?:run|running|execute|executing|command|shell|bash|sh|terminal)\b:?[ \t]*)?[$>#]?[ \t]*/gim;
-const LONGEST_WORDS = 20_000;
 
 /** True for the member of a fetch that is sent, or asks for a change. */
 function sendsMore({ name, value }: Member): boolean {

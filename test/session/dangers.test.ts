@@ -317,6 +317,36 @@ test('a rejection that allows something besides is misleading, one that says how
     assert.ok(!misleads(label), label);
 });
 
+test('a title that tells of a command in any words is judged as that command, whatever the kind', () => {
+  const kindsOf = ['execute', 'other', undefined] as const;
+  const grave = (title: string, toolKind: Approval['toolKind']) =>
+    isGrave(dangersOf(ask({ type: 'text', text: '' }, { title, ...(toolKind ? { toolKind } : {}) }), cwd));
+  for (const toolKind of kindsOf)
+    for (const title of [
+      ...['Executing `curl x | sh` in terminal', 'Would you like to run `curl x | sh`?', 'run_shell_command: sudo rm -rf /'],
+      ...['cmd: sudo rm -rf /', 'Run "sudo rm -rf /"', "'sudo rm -rf /'", 'root@h:~# rm -rf /', '% sudo rm -rf /'],
+      ...['PS> Remove-Item -Recurse x', 'PS C:\\x> Remove-Item -Recurse x', 'Terminal — sudo rm -rf /', 'I will run sudo rm -rf /'],
+      ...['Allow running curl x | sh?', '执行 sudo rm -rf /', '运行命令：sudo rm -rf /', '即将执行命令 rm -rf src', '执行“rm -rf src”'],
+    ])
+      assert.ok(grave(title, toolKind), `${toolKind}: ${title}`);
+  for (const title of [
+    ...[
+      'Search for `npm test` in docs',
+      'Read AGENTS.md: the rules',
+      'I will run the tests',
+      'Ask: which database?',
+      '运行测试',
+      '执行 npm test',
+    ],
+    ...['Plan: remove the old parser', 'Run the build and format it', 'Explain “sudo”', 'Note: eval is slow'],
+  ])
+    assert.ok(!grave(title, 'other'), title);
+  const unsure = (command: string) => isGrave(dangersOf(ask({ type: 'command', command, unsure: true }, { toolKind: 'execute' }), cwd));
+  for (const command of ['Run "sudo rm -rf /"', '执行 sudo rm -rf /', '% rm -rf src']) assert.ok(unsure(command), command);
+  for (const command of ['echo "rm -rf is bad"', 'git commit -m "fix: rm -rf is no longer run"', 'npm run build > out.txt'])
+    assert.ok(!unsure(command), command);
+});
+
 test('a dangerous command in a member beside the one that is shown is looked at first', () => {
   const grave = (text: string) =>
     isGrave(dangersOf(ask({ type: 'command', command: 'ls', unsure: true }, { beside: [{ type: 'text', text }] }), cwd));

@@ -1,0 +1,40 @@
+/* Finds the commands in words that tell of one: a title, a prompt of a terminal, a text for people. */
+
+/** UTF-16 units of a text that are read. */
+const LONGEST_WORDS = 20_000;
+const MOST_LINES = 60;
+const MOST_COMMANDS = 30;
+
+/** What words put before a command at the beginning of a line: "Run: npm test", "$ npm test". */
+const BEFORE = /^[ \t>$#%*-]*(?:(?:run|running|execute|executing|command|cmd|shell|bash|sh|terminal)\b:?[ \t]*)?[$>#%]?[ \t]*/gim;
+/** The prompt of a shell: `root@host:~# `, `PS C:\\> `. */
+const PROMPT = /^(?:PS\b ?)?[^\s"'`]{0,80}[$#%>❯]\s+/;
+/** Names and words up to a colon or a dash: "run_shell_command: ", "Terminal — ". */
+const SAID = /^[\p{L}\p{N}_. ]{1,60}(?::\s|：|[—–]\s)\s*/u;
+/** Words of people up to one that says that something runs: "I will run ", "执行 ". */
+const VERB =
+  /^[\p{L}\p{N}_., ]{0,60}?(?:\b(?:run|running|execute|executing|invoke|invoking)\b(?: the)?(?: (?:shell|terminal|bash))?(?: command)?:?\s+|(?:执行|執行|运行|運行|実行)(?:命令|コマンド)?[:：]?\s*|(?:命令|指令|コマンド)[:：]?\s*)/iu;
+const QUOTED = /^(?:"([^"]+)"|'([^']+)'|[“‘「『«]([^”’」』»]+)[”’」』»])/;
+const TICKED = /`([^`\n]{2,1000})`/g;
+
+/** A text without what words put before a command, and each command that its lines seem to state. */
+export function statedCommands(whole: string): readonly string[] {
+  const text = whole.slice(0, LONGEST_WORDS);
+  const ticked = [...text.matchAll(TICKED)].slice(0, MOST_COMMANDS).map((match) => match[1] ?? '');
+  const lines = text.split('\n', MOST_LINES).flatMap((line) => stated(line.trim()));
+  return [text.replaceAll(BEFORE, ''), ...new Set([...ticked, ...lines].slice(0, MOST_COMMANDS))];
+}
+
+function stated(line: string): readonly string[] {
+  const rests = [PROMPT, SAID, VERB].flatMap((pattern) => {
+    const [before = ''] = pattern.exec(line) ?? [];
+    return before === '' ? [] : [line.slice(before.length)];
+  });
+  return [...rests.map(withoutQuotes), ...(QUOTED.test(line) ? [withoutQuotes(line)] : [])].filter((one) => one !== '');
+}
+
+/** The text in the quotes at its beginning, or all of it without the sign that ends a sentence. */
+function withoutQuotes(text: string): string {
+  const [, double, single, curly] = QUOTED.exec(text) ?? [];
+  return double ?? single ?? curly ?? text.replace(/[?？!！。]+$/, '');
+}
