@@ -828,8 +828,10 @@ export class ChangeSet {
   async #refusals(turnId: TurnId, steps: readonly RestoreStep[]): Promise<ReadonlyMap<string, string>> {
     const refusals = new Map<string, string>();
     const names = new Set(steps.map(({ name }) => name));
-    for (const name of names) {
-      const refused = await this.#whyRefused(name, names);
+    for (const step of steps) {
+      const { name } = step;
+      const isTaken = await this.#isTakenSince(turnId, step);
+      const refused = isTaken ? changedByOthers(shownName(this.#folders, name)) : await this.#whyRefused(name, names);
       if (refused !== undefined) refusals.set(name, refused);
     }
     const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
@@ -838,6 +840,16 @@ export class ChangeSet {
       if (refused !== undefined) for (const one of [name, from ?? name]) refusals.set(one, refused);
     }
     return refusals;
+  }
+
+  /** True where a restore would bring back a file that another session's agent has taken away since. */
+  async #isTakenSince(turnId: TurnId, { name, target, present }: RestoreStep): Promise<boolean> {
+    if (target === null || present !== null) return false;
+    const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
+    const changes = this.#state.checkpoints.slice(at).flatMap((one) => one.changes.filter(({ review }) => review !== 'undone'));
+    const now = changes.reduce((last, one) => (one.from === last ? one.name : last), name);
+    const isLeft = changes.findLast((one) => one.name === now)?.after !== null;
+    return isLeft && this.#deps.isTaken?.(fileOf(this.#folders, now)) === true && (await this.#present(now)) === null;
   }
 
   async #whyRefused(name: string, all: ReadonlySet<string>): Promise<string | undefined> {
@@ -865,6 +877,7 @@ export class ChangeSet {
       if (!steps) throw new Error(t('The files before this prompt are not known.'));
       const isLeft = ({ name, how }: RestoreStep) => how === 'unknown' || left.has(shownName(this.#folders, name));
       const wanted = steps.flatMap((step) => (isLeft(step) ? [] : [{ ...step, known: step.present }]));
+      for (const step of wanted) if (await this.#isTakenSince(turnId, step)) throw new Error(changedByOthers(step.name));
       const { done, failure } = await this.#putAll(wanted);
       const undo = done.map(({ name, present }) => this.#replacedBy(name, present));
       if (done.length > 0) this.#state = { ...this.#state, undo };

@@ -146,6 +146,33 @@ for (const how of ['deleted', 'moved'] as const)
     }),
   );
 
+for (const how of ['deleted', 'moved', 'deleted where this one had moved it'] as const)
+  test(
+    `a restore leaves a file alone that a later session has ${how}, and its preview says so`,
+    withFakeHost(['a', 'b'], async (fakeHost) => {
+      const lines = 'one\ntwo\nthree\nfour\n';
+      const here = how === 'deleted where this one had moved it' ? 'y' : 'x';
+      for (const name of ['x', 'other']) fakeHost.write(name, `${name}\n${lines}`);
+      await fakeHost.start('a');
+      if (here === 'y') renameSync(fakeHost.path('x'), fakeHost.path('y'));
+      for (const name of [here, 'other']) fakeHost.write(name, `${name}\n${lines.replace('two', 'TWO')}`);
+      fakeHost.end('a');
+      await fakeHost.until(() => fakeHost.rows('a')?.length === 2);
+      await fakeHost.start('b');
+      if (how === 'moved') renameSync(fakeHost.path('x'), fakeHost.path('z'));
+      else rmSync(fakeHost.path(here));
+      fakeHost.end('b');
+      await fakeHost.until(() => fakeHost.rows('b')?.length === 1);
+      const a = fakeHost.sets.of('a');
+      const files = (await a?.preview('t'))?.files ?? [];
+      const refused = files.filter((one) => one.refused !== undefined).map(({ name }) => name);
+      assert.deepEqual([files.length, refused], [2, ['x']]);
+      await assert.rejects(a?.restore('t') ?? Promise.resolve(), /other prompts have changed/);
+      await a?.restore('t', new Set(refused));
+      assert.deepEqual([existsSync(fakeHost.path('x')), readFileSync(fakeHost.path('other'), 'utf8')], [false, `other\n${lines}`]);
+    }),
+  );
+
 test(
   'an agent that works on in the background is followed until it is done',
   withFakeHost(['a'], async (fakeHost) => {
