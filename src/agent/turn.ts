@@ -348,8 +348,12 @@ function endOf(error: unknown, signal: AbortSignal): Ended {
       no: 'withFeedback',
     };
   }
-  if (error instanceof ToolFailure) return problem(error.message);
+  if (error instanceof ToolFailure) return { outcome: failure(error) };
   return { outcome: { ...failed(`The tool failed: ${messageOf(error)}`), isBroken: true } };
+}
+
+function failure({ message, told }: ToolFailure): ToolOutcome {
+  return { ...failed(message), ...(told === undefined || told === message ? {} : { told }) };
 }
 
 /** Both texts of a very large file would make the memory of a session heavy: without them only the words of the edit are shown again. */

@@ -13,13 +13,18 @@ interface Staged {
   readonly cwd: string;
 }
 
-async function stage(t: TestContext, replies: readonly Reply[], args: readonly string[] = []): Promise<Staged> {
+async function stage(
+  t: TestContext,
+  replies: readonly Reply[],
+  args: readonly string[] = [],
+  locale: Readonly<Record<string, string>> = {},
+): Promise<Staged> {
   const cwd = temporaryFolder(t);
   const service = await startService(t, replies);
   const agent = startAgent(t, {
     cwd,
     args,
-    env: { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'fake', PARLEY_MODEL_CONTEXT: '8000' },
+    env: { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'fake', PARLEY_MODEL_CONTEXT: '8000', ...locale },
   });
   return { agent, service, cwd };
 }
@@ -414,4 +419,17 @@ test('what a command prints is told while it runs, to a client that knows it; th
   assert.deepEqual(plain.agent.events('ToolOutput'), []);
   const result = plain.agent.events('ToolResult')[0]?.return_value as { readonly extras?: unknown };
   assert.deepEqual(result.extras, { exit_code: 3 });
+});
+
+test('a failure is told to the user in their language, and to the model in English', async (t) => {
+  const replies = [{ calls: [call('ReadFile', { path: 'none' })] }, { text: 'Done.' }];
+  const { agent, service } = await stage(t, replies, [], { PARLEY_LOCALE: 'zh-cn' });
+  await agent.ok('initialize', FULL);
+  await agent.ok('prompt', { user_input: 'read it' });
+  const told = 'none 不存在。';
+  assert.deepEqual(agent.events('ToolResult')[0]?.return_value, {
+    ...{ is_error: true, output: '', message: 'none does not exist.' },
+    ...{ display: [{ type: 'brief', text: told }], extras: { message_for_user: told } },
+  });
+  assert.match(String(lastResult(service)), /none does not exist/);
 });

@@ -5,7 +5,7 @@ import { localize } from '../locale.ts';
 import { GUARDED_EDIT } from '../permissions.ts';
 import { placeOf, type ResolvedPath, shortPath } from '../workspace/paths.ts';
 import type { TextFile } from '../workspace/textFiles.ts';
-import { defineTool, done, ToolFailure, type ToolOutcome, type ToolRunContext, WrittenByClient } from './tool.ts';
+import { defineTool, done, ToolFailure, type ToolOutcome, type ToolRunContext, toldFailure, WrittenByClient } from './tool.ts';
 
 // --- where a path leads
 
@@ -36,12 +36,16 @@ async function permitted(context: ToolRunContext, place: ResolvedPath): Promise<
 }
 
 async function locate(context: ToolRunContext, given: string): Promise<ResolvedPath> {
-  if (given.trim() === '') throw new ToolFailure('The path is empty.');
+  if (given.trim() === '') throw toldFailure('The path is empty.', '路径为空。');
   try {
     return await placeOf(context.workspace, given);
   } catch (error) {
     throw new ToolFailure(error instanceof Error ? error.message : String(error));
   }
+}
+
+export function noSuchFile(name: string): ToolFailure {
+  return toldFailure(`${name} does not exist.`, `${name} 不存在。`);
 }
 
 // --- the tools
@@ -63,11 +67,12 @@ export const readFileTool = defineTool({
     const place = await permitRead(context, input.path);
     const name = shortPath(context.workspace, place.path);
     const file = await context.files.read(place, name);
-    if (!file) throw new ToolFailure(`${name} does not exist.`);
+    if (!file) throw noSuchFile(name);
     const lines = file.text.split('\n');
     if (lines.at(-1) === '') lines.pop();
     const first = input.line_offset ?? 1;
-    if (first > Math.max(lines.length, 1)) throw new ToolFailure(`${name} has only ${lines.length} lines.`);
+    if (first > Math.max(lines.length, 1))
+      throw toldFailure(`${name} has only ${lines.length} lines.`, `${name} 只有 ${lines.length} 行。`);
     const width = String(Math.min(lines.length, first + MAX_LINES)).length;
     const out: string[] = [];
     let size = 0;
@@ -106,7 +111,7 @@ export const strReplaceFileTool = defineTool({
     const place = await placeToEdit(context, input.path);
     const name = shortPath(context.workspace, place.path);
     const before = await context.files.read(place, name);
-    if (!before) throw new ToolFailure(`${name} does not exist.`);
+    if (!before) throw noSuchFile(name);
     const edits = Array.isArray(input.edit) ? input.edit : [input.edit];
     let after = before.text;
     let count = 0;
@@ -115,7 +120,8 @@ export const strReplaceFileTool = defineTool({
       after = result.text;
       count += result.count;
     }
-    if (after === before.text) throw new ToolFailure(`The edit does not change ${name}: old and new are the same.`);
+    if (after === before.text)
+      throw toldFailure(`The edit does not change ${name}: old and new are the same.`, `此编辑不会改变 ${name}：新旧内容相同。`);
     return permitAndWrite(context, { place, before, after, message: `Replaced ${count} ${count === 1 ? 'place' : 'places'} in ${name}.` });
   },
 });
@@ -123,12 +129,18 @@ export const strReplaceFileTool = defineTool({
 function replace(text: string, edit: Replacement, prefix: string, name: string): { text: string; count: number } {
   const variants = [edit, { ...edit, old: lf(edit.old), new: lf(edit.new) }, { ...edit, old: crlf(edit.old), new: crlf(edit.new) }];
   const fitting = variants.find((variant) => text.includes(variant.old));
-  if (!fitting) throw new ToolFailure(`${prefix}old was not found in ${name}.${hint(text, edit.old)} Nothing was changed.`);
+  if (!fitting)
+    throw toldFailure(
+      `${prefix}old was not found in ${name}.${hint(text, edit.old)} Nothing was changed.`,
+      `在 ${name} 中找不到要替换的文本。未做任何更改。`,
+    );
   const pieces = text.split(fitting.old);
   const count = pieces.length - 1;
   if (count > 1 && !edit.replace_all) {
-    throw new ToolFailure(
-      `${prefix}old occurs ${count} times in ${name} (lines ${linesOf(pieces).join(', ')}). Give more of the text around it, or set replace_all. Nothing was changed.`,
+    const lines = linesOf(pieces).join(', ');
+    throw toldFailure(
+      `${prefix}old occurs ${count} times in ${name} (lines ${lines}). Give more of the text around it, or set replace_all. Nothing was changed.`,
+      `要替换的文本在 ${name} 中出现 ${count} 次（第 ${lines} 行）。未做任何更改。`,
     );
   }
   return { text: pieces.join(fitting.new), count };
@@ -214,7 +226,10 @@ async function permitAndWrite(context: ToolRunContext, edit: Edit): Promise<Tool
   const now = await context.files.read(place, name);
   const again = await placeOf(context.workspace, place.path);
   if (now?.text !== before?.text || again.real !== place.real) {
-    throw new ToolFailure(`${name} changed while the edit waited for an answer. Nothing was written; read it again.`);
+    throw toldFailure(
+      `${name} changed while the edit waited for an answer. Nothing was written; read it again.`,
+      `${name} 在编辑等待答复期间已更改。未写入任何内容。`,
+    );
   }
   const after = edited?.replaceAll('\r\n', '\n') ?? edit.after;
   await context.files.write(place, after, before ?? { eol: await newFileEol(place.real, context.workspace.cwd), bom: false });

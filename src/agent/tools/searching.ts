@@ -10,9 +10,9 @@ import { programOf } from '../../transport/programFile.ts';
 import { isNoFile, openReal, readRealNow } from '../../transport/realFiles.ts';
 import { insideOnly, shortPath, type Workspace } from '../workspace/paths.ts';
 import { isBinary } from '../workspace/textFile.ts';
-import { permitRead } from './files.ts';
+import { noSuchFile, permitRead } from './files.ts';
 import { type LinearPattern, linearPattern } from './patterns.ts';
-import { defineTool, done, ToolFailure } from './tool.ts';
+import { defineTool, done, ToolFailure, toldFailure } from './tool.ts';
 
 const MOST_ENTRIES = 500;
 
@@ -37,8 +37,8 @@ export const listDirectoryTool = defineTool({
       entries = await Promise.all(found.map((entry) => describe(context.workspace, place.real, entry.name)));
     } catch (error) {
       const info = await stat(place.real).catch(() => undefined);
-      if (!info) throw new ToolFailure(`${name} does not exist.`);
-      if (!info.isDirectory()) throw new ToolFailure(`${name} is a file. Use ReadFile.`);
+      if (!info) throw noSuchFile(name);
+      if (!info.isDirectory()) throw toldFailure(`${name} is a file. Use ReadFile.`, `${name} 是文件。`);
       throw error;
     }
     const visible = entries.filter((entry) => !hidden(entry.name, entry.directory));
@@ -185,7 +185,7 @@ const AT_A_TIME = 256 * 1024;
 export async function searchBuiltIn(search: ContentSearch, signal: AbortSignal, open = openReal): Promise<Hits> {
   const fits = await expression(search);
   const info = await stat(search.target).catch(() => undefined);
-  if (!info) throw new ToolFailure(`${search.target} does not exist.`);
+  if (!info) throw noSuchFile(search.target);
   const hits: Hit[] = [];
   const unsearched: UnsearchedFile[] = [];
   for await (const file of filesOf(search, info.isDirectory(), signal)) {
@@ -244,7 +244,7 @@ async function textOf(file: string, open: typeof openReal): Promise<string | und
 }
 
 function unusable(why: string): ToolFailure {
-  return new ToolFailure(`Not a usable regular expression: ${why}. Set literal for plain text.`);
+  return toldFailure(`Not a usable regular expression: ${why}. Set literal for plain text.`, `无法使用的正则表达式：${why}。`);
 }
 
 /** RE2 takes linear time whatever the pattern, and knows what ripgrep knows. Throws ToolFailure for what it does not. */
@@ -308,7 +308,7 @@ function searchRipgrep(search: ContentSearch, signal: AbortSignal): Promise<Hits
       const why = stderr.trim().slice(0, 500);
       const unsearched = unsearchedIn(stderr);
       if (code === 2 && hits.length === 0 && !more && unsearched.length === 0)
-        reject(why.includes('regex parse error') ? unusable(why) : new ToolFailure(`The search failed: ${why}`));
+        reject(why.includes('regex parse error') ? unusable(why) : toldFailure(`The search failed: ${why}`, `搜索失败：${why}`));
       else resolve({ hits, more, unsearched });
     });
   });

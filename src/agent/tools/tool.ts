@@ -1,6 +1,7 @@
 import type { Ajv, CodeOptions } from 'ajv';
 import type { RE2JS } from 're2js';
 import * as z from 'zod/mini';
+import { localize } from '../locale.ts';
 import type { ModelTool, UserPart } from '../models/model.ts';
 import type { Workspace } from '../workspace/paths.ts';
 import type { TextFiles } from '../workspace/textFiles.ts';
@@ -18,6 +19,8 @@ export interface ToolOutcome {
   readonly shown: readonly OutcomeDisplay[];
   /** Of a command that ended with another code than 0. */
   readonly exitCode?: number;
+  /** The message for the user, where it is in another language. */
+  readonly told?: string;
   /** Pictures and sounds beside the text, for the model. */
   readonly media?: readonly UserPart[];
 }
@@ -85,8 +88,19 @@ export interface AgentTool extends ModelTool {
   run(input: unknown, context: ToolRunContext): Promise<ToolOutcome>;
 }
 
-/** A failure of a tool, worded for the model. */
-export class ToolFailure extends Error {}
+/** A failure of a tool, worded for the model; `told` is the same in the language of the user. */
+export class ToolFailure extends Error {
+  readonly told: string | undefined;
+  constructor(message: string, told?: string) {
+    super(message);
+    this.told = told;
+  }
+}
+
+/** A failure that users read about often: the model gets the English. */
+export function toldFailure(english: string, chinese: string): ToolFailure {
+  return new ToolFailure(english, localize(english, chinese));
+}
 
 /** A rejection by the user. Without feedback the turn cannot continue. */
 export class Rejected extends Error {

@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { isMissing } from '../../base/log.ts';
 import { openReal, writeReal } from '../../transport/realFiles.ts';
-import { ToolFailure } from '../tools/tool.ts';
+import { toldFailure } from '../tools/tool.ts';
 import type { TextFile, TextFiles } from './textFiles.ts';
 
 /** The files of the disk. */
@@ -29,7 +29,8 @@ export async function readTextFile(real: string, name: string): Promise<TextFile
     if (isMissing(error)) return undefined;
     throw error;
   }
-  if (isBinary(bytes)) throw new ToolFailure(`${name} is a binary file (${bytes.length} bytes).`);
+  if (isBinary(bytes))
+    throw toldFailure(`${name} is a binary file (${bytes.length} bytes).`, `${name} 是二进制文件（${bytes.length} 字节）。`);
   return decodeText(bytes);
 }
 
@@ -45,10 +46,14 @@ export async function isReadable(real: string, name: string): Promise<boolean> {
 }
 
 function assertReadable(info: Stats, name: string): void {
-  if (info.isDirectory()) throw new ToolFailure(`${name} is a directory. Use ListDirectory.`);
-  if (!info.isFile()) throw new ToolFailure(`${name} is not a regular file.`);
+  if (info.isDirectory()) throw toldFailure(`${name} is a directory. Use ListDirectory.`, `${name} 是文件夹。`);
+  if (!info.isFile()) throw toldFailure(`${name} is not a regular file.`, `${name} 不是普通文件。`);
+  const megabytes = Math.round(info.size / 1024 / 1024);
   if (info.size > LARGEST)
-    throw new ToolFailure(`${name} is ${Math.round(info.size / 1024 / 1024)} MB, too large to read whole. Use Grep or Shell.`);
+    throw toldFailure(
+      `${name} is ${megabytes} MB, too large to read whole. Use Grep or Shell.`,
+      `${name} 为 ${megabytes} MB，太大，无法整体读取。`,
+    );
 }
 
 /** A NUL in the first 8 KiB, or bytes that are not UTF-8, mean binary. */

@@ -560,12 +560,12 @@ class WireStep extends WireConnection {
     this.changeCall(turn, call.id, {
       status: isStopped ? 'cancelled' : isError ? 'failed' : 'done',
       output: [{ kind: 'terminal', terminalId: id }, ...outputsOf(beside, '', '')],
-      ...(isError && !isStopped && code === null ? { error: { message: message || agentError() } } : {}),
+      ...(isError && !isStopped && code === null ? { error: { message: toldIn(extras) ?? (message || agentError()) } } : {}),
     });
   }
   /** A result without a call gets a card of its own. */
   toolResult(payload: EventPayload['ToolResult'], turn: WireTurn, lane: WireLane): void {
-    const { is_error: isError, message, output, display } = payload.return_value;
+    const { is_error: isError, message, output, display, extras } = payload.return_value;
     const blocks = display ?? [];
     const own = this.callOfResult(turn, payload.tool_call_id);
     if (own && lane.call === own.id) this.closeInput(turn, lane);
@@ -579,7 +579,7 @@ class WireStep extends WireConnection {
       this.changeCall(turn, call.id, {
         status: isError ? (call.decision === 'refused' ? 'rejected' : 'failed') : 'done',
         output: outputsOf(blocks, output ?? '', message ?? ''),
-        ...(isError ? { error: { message: message || agentError() } } : {}),
+        ...(isError ? { error: { message: toldIn(extras) ?? (message || agentError()) } } : {}),
       });
     const plan = planOf(blocks);
     if (plan) this.emit({ type: 'plan.set', plan });
@@ -856,6 +856,11 @@ function commandOf(input: unknown): string {
 function exitCodeOf(extras: object | null | undefined): number | undefined {
   const { exit_code } = (extras ?? {}) as { readonly exit_code?: unknown };
   return typeof exit_code === 'number' ? exit_code : undefined;
+}
+/** The message in the language of the user, which parley-agent gives where the model's is another. */
+function toldIn(extras: object | null | undefined): string | undefined {
+  const { message_for_user: told } = (extras ?? {}) as { readonly message_for_user?: unknown };
+  return typeof told === 'string' && told !== '' ? told : undefined;
 }
 function commandPrompt(turnId: string, words: readonly string[]): NextPrompt {
   return { turnId, content: [{ type: 'text', text: `/${words.filter(Boolean).join(' ')}` }] };

@@ -231,7 +231,7 @@ export class AcpFrontend implements Frontend {
     this.#open.delete(id);
     const terminalId = this.#terminals.get(id);
     const shown = contentOf(outcome.shown);
-    const text = [outcome.message, outcome.text].filter(Boolean).join('\n');
+    const text = [outcome.told ?? outcome.message, outcome.text].filter(Boolean).join('\n');
     const content = [...(terminalId === undefined ? [] : [terminalItemOf(terminalId)]), ...shown];
     if (content.length === 0 && text) content.push(textItem(text));
     const plan = planOf(outcome.shown);

@@ -179,12 +179,12 @@ function statusOf(said: Extract<AgentEvent, { type: 'status' }>, dialect: WireDi
 
 /** A failure has a note for the user, as Kimi CLI's tools give one. */
 export function returnValueOf(outcome: ToolOutcome, dialect: WireDialect): object {
-  const { isError, text, message, shown } = outcome;
+  const { isError, text, message, shown, told, exitCode } = outcome;
   const note = isError && message !== '' && !shown.some((one) => one.type === 'brief');
-  const display = note ? [{ type: 'brief' as const, text: message.split('\n', 1)[0] ?? '' }, ...shown] : shown;
-  const { exitCode } = outcome;
-  const extras = exitCode === undefined ? {} : { extras: { exit_code: exitCode } };
-  return { is_error: isError, output: text, message, display: blocksOf(display, dialect), ...extras };
+  const display = note ? [{ type: 'brief' as const, text: told ?? message.split('\n', 1)[0] ?? '' }, ...shown] : shown;
+  const extras = { ...(exitCode === undefined ? {} : { exit_code: exitCode }), ...(told === undefined ? {} : { message_for_user: told }) };
+  const beside = Object.keys(extras).length === 0 ? {} : { extras };
+  return { is_error: isError, output: text, message, display: blocksOf(display, dialect), ...beside };
 }
 
 /** Decodes the answer of a client's tool; undefined when malformed. Names parts that are not text and sends them to the model separately. */
