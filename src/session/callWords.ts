@@ -165,6 +165,7 @@ function wordsAbout(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>,
     case 'search':
       return searchWords(call, session.cwd, stage);
     case 'move':
+      return movedWords(call, session.cwd, stage) ?? otherWords(call, session.cwd, stage);
     case 'think':
     case 'fetch':
     case 'other':
@@ -355,6 +356,14 @@ function matchesIn({ output }: ToolCall): number | undefined {
 /** The longest output in which matches are counted, in UTF-16 units. */
 const MOST_SEARCHED = 200_000;
 
+/** Of a finished move, both paths; undefined where its title does not tell them. */
+function movedWords(call: ToolCall, cwd: string, stage: Stage): CallWords | undefined {
+  const title = callTitle(call, cwd);
+  if (stage !== 'done' || title.length > LONGEST_NAMED) return undefined;
+  const { from, to } = /^(?:move|rename) (?<from>.+?) to (?<to>.+)$/i.exec(title)?.groups ?? {};
+  return from === undefined || to === undefined ? undefined : { verb: EDIT[stage](), thing: `${from} → ${to}` };
+}
+
 function otherWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   const title = callTitle(call, cwd);
   const named = [call.name, call.title]
@@ -367,6 +376,8 @@ function otherWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   const used = ofServer ?? (url === undefined && title === call.name ? title : undefined);
   if (used !== undefined) return { verb: USE[stage](), thing: used };
   if (url !== undefined) return { verb: OPEN[stage](), thing: url };
+  const order = /^(?:agent|task): (.+)$/is.exec(title)?.[1];
+  if (order !== undefined && title.startsWith(`${call.name}: `)) return { verb: t('Sub-agent'), thing: order };
   return stage === 'rejected' || stage === 'cancelled' ? { verb: OPEN[stage](), thing: title } : { verb: title };
 }
 
@@ -386,8 +397,9 @@ function inputText({ input }: ToolCall, ...names: readonly string[]): string | u
 }
 
 /** True for a call that shows the agent's plan, or a newer state of it. */
-export function isPlan({ name, kind }: ToolCall): boolean {
-  return (kind === 'think' || kind === 'other') && /^(?:set_?todo_?list|todo_?write|write_?todos|update_?plan|todowrite)$/i.test(name);
+export function isPlan({ name, title, kind }: ToolCall): boolean {
+  const plans = /^(?:set_?todo_?list|todo_?write|write_?todos|update_?plan)$/i;
+  return (kind === 'think' || kind === 'other') && (plans.test(name) || plans.test(title));
 }
 
 /** The name of one of Parley's own editor tools, however the agent names the tools of a server; undefined for all others. */

@@ -29,8 +29,13 @@ test('raw tool names become words', () => {
   assert.equal(said(call({ kind: 'edit', output: [diff('a', null)] })), 'Deleted src/a.ts');
   assert.equal(said(call({ kind: 'search', name: 'Grep', input: { pattern: 'foo', path: '/w/src' } })), 'Searched for foo in src');
   assert.equal(said(call({ kind: 'think', name: 'SetTodoList' })), 'Updated the plan');
+  assert.equal(said(call({ name: '', title: 'SetTodoList', input: { todos: [] } })), 'Updated the plan');
+  const move = { kind: 'move', title: 'Move /w/src/a.ts to /w/src/b.ts' } as const;
+  assert.equal(said(call(move)), 'Edited src/a.ts → src/b.ts');
+  assert.equal(said(call({ ...move, status: 'running' })), 'Move src/a.ts to src/b.ts');
   assert.equal(said(call({ name: 'open_in_ide', input: { path: '/w/b.ts' } })), 'Opened b.ts');
   assert.equal(said(call({ name: 'mcp__github__create_issue' })), 'Used create_issue of github');
+  assert.equal(said(call({ name: 'Agent', title: 'Agent: Count', input: { description: 'Count' } })), 'Sub-agent Count');
   assert.equal(said(call({ name: 'other', title: 'mcp__server__do_the_thing' })), 'Used do_the_thing of server');
   assert.equal(said(call({ kind: 'read', status: 'running', input: { file_path: '/w/b.ts' } })), 'Reading b.ts');
 });
