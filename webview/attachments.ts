@@ -13,9 +13,9 @@ import { COMPOSER_ID, type View } from './view.ts';
 /** UTF-16 units of a text that the preview shows. */
 const LONGEST_PREVIEW = 20_000;
 
-/** The attachments of the prompt, as chips with a preview: attached content, and content named in the text that is not marked there. */
+/** The attachments of the prompt, as chips that open or preview it: attached content, and content named in the text but folders marked there. */
 export function attachmentsView(view: View): TemplateResult | typeof nothing {
-  const marked = new Set(marksIn(view).map(({ content }) => content));
+  const marked = new Set(marksIn(view).flatMap(({ content }) => (isFolder(content) ? [content] : [])));
   const chosen = named(view.memory.draft, view.memory.mentions).filter(({ content }) => content.type !== 'file' || !marked.has(content));
   const { attachments, draft, lost } = view.memory;
   const items = [
@@ -34,6 +34,10 @@ export function attachmentsView(view: View): TemplateResult | typeof nothing {
       view,
       items.map(({ content }) => content),
     )}`;
+}
+
+function isFolder(content: Content): boolean {
+  return content.type === 'file' && /[\\/]$/.test(content.path);
 }
 
 /** The files and folders that the text names by their paths. */
@@ -85,7 +89,7 @@ function itemView(view: View, content: Content, remove: () => void): TemplateRes
   };
   return html`<li class="attachment">
     <button class="attachment-name" type="button" title=${name} aria-expanded=${previews ? String(shown) : nothing} @click=${open}>
-      ${content.type === 'image' ? html`<img class="thumb" alt="" src="data:${content.mime};base64,${content.data}" />` : iconOf(content.type === 'file' && /[\\/]$/.test(content.path) ? 'folder' : 'file')}<bdi class="chip-text">${name}</bdi>
+      ${content.type === 'image' ? html`<img class="thumb" alt="" src="data:${content.mime};base64,${content.data}" />` : iconOf(isFolder(content) ? 'folder' : 'file')}<bdi class="chip-text">${name}</bdi>
     </button>
     <button class="icon-button" type="button" title=${label} aria-label=${label} @click=${removed}>${iconOf('cross')}</button>
   </li>`;

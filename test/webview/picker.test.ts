@@ -150,6 +150,20 @@ test('a row that is chosen while the list for what was typed since is on its way
   assert.equal(stage.composer.value, 'see @notes.txt ');
 });
 
+test('a file named in the text has a chip that opens it, and that takes it out of the text', async () => {
+  const stage = await Stage.open(idle);
+  await stage.type('see @not');
+  await answer(stage, 'findMentions', [{ kind: 'file', label: 'notes.txt', path: '/code/sample/notes.txt' }]);
+  await stage.key('Enter');
+  const chip = stage.find('.attachment-name');
+  assert.deepEqual([chip.textContent?.trim(), chip.title], ['notes.txt', 'notes.txt']);
+  chip.click();
+  assert.deepEqual(stage.calls('open'), [{ path: '/code/sample/notes.txt' }]);
+  await stage.press('Remove: notes.txt');
+  assert.equal(stage.composer.value, 'see ');
+  assert.equal(stage.all('.attachment').length, 0);
+});
+
 test('a folder named in the text is marked there and has no chip; that of a symbol says its place, and removing it takes the name out of the text', async () => {
   const stage = await Stage.open(idle);
   await stage.type('@sr');
