@@ -54,6 +54,12 @@ test('menus and keybindings name commands that exist', () => {
   );
 });
 
+test('the agent of a new session can be chosen in the bar that starts one', () => {
+  const { 'view/title': bar = [] } = manifest.contributes.menus ?? {};
+  const icons = bar.flatMap(({ command, group = '' }) => (group.startsWith('navigation') ? [command] : []));
+  assert.deepEqual(icons.slice(0, 2), ['parley.newSession', 'parley.pickAgent']);
+});
+
 test('every command of the manifest is named in the code, and every command of the code is in the manifest', () => {
   if (!existsSync('src/extension.ts')) return;
   const code = sourcesUnder('src')

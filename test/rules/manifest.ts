@@ -5,7 +5,7 @@ export interface Manifest {
   readonly contributes: {
     readonly commands?: readonly ManifestCommand[];
     readonly keybindings?: readonly { readonly command: string; readonly key: string; readonly mac?: string; readonly when?: string }[];
-    readonly menus?: Readonly<Record<string, readonly { readonly command?: string; readonly submenu?: string; readonly when?: string }[]>>;
+    readonly menus?: Readonly<Record<string, readonly MenuEntry[]>>;
     readonly configuration?: Configuration | readonly Configuration[];
   };
   readonly dependencies: Readonly<Record<string, string>>;
@@ -43,4 +43,11 @@ export function texts(file: string): Readonly<Record<string, string>> {
 
 function readJson<T>(file: string): T {
   return JSON.parse(readFileSync(file, 'utf8')) as T;
+}
+
+interface MenuEntry {
+  readonly command?: string;
+  readonly submenu?: string;
+  readonly when?: string;
+  readonly group?: string;
 }
