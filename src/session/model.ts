@@ -146,8 +146,8 @@ export interface TurnFile {
   readonly permissions?: { readonly before: string; readonly after: string };
   /** How its text is written (`UTF-8 CRLF`) before and now, where nothing else of it has changed. */
   readonly form?: { readonly before: string; readonly after: string };
-  /** How many of its hunks the file has now, once some were decided by themselves. */
-  readonly hunks?: { readonly kept: number; readonly all: number };
+  /** How many of its hunks the file has now, once some were decided by themselves, and how many of these are undecided. */
+  readonly hunks?: { readonly kept: number; readonly all: number; readonly open?: number | undefined };
   /** `unkept`: too large to be taken back. `reported`: only the agent tells of it, because nothing watches the place of the file. */
   readonly review: 'open' | 'kept' | 'undone' | 'unkept' | 'reported';
   /** The only call that can have made the change; absent where several can. */

@@ -243,15 +243,17 @@ test('files found on the disk stand in place of what calls told, each with its o
     { path: '/code/sample/logo.png', change: 'changed', review: 'open' },
     { path: '/code/notes.md', change: 'changed', review: 'reported' },
     { path: '/code/sample/part.md', change: 'changed', added: 2, removed: 2, review: 'kept', hunks: { kept: 2, all: 3 } },
+    { path: '/code/sample/half.md', change: 'changed', added: 3, removed: 3, review: 'open', hunks: { kept: 3, all: 4, open: 2 } },
     { path: '/code/sample/to.md', change: 'changed', from: '/code/sample/from.md', added: 0, removed: 0, review: 'open' },
   ] as const;
   const unlisted = { files: 3000, folders: ['node_modules'] };
   await stage.happen({ type: 'turn.files', turnId: 't1', files, unlisted });
   const text = stage.text('.changes');
   assert.match(text, /logo\.png binary, large or not UTF-8/);
-  assert.match(text, /8 files changed/);
+  assert.match(text, /9 files changed/);
   assert.match(text, /Not watched: \/code notes\.md/);
   assert.match(text, /part\.md \+2 −2 Kept 2\/3/);
+  assert.match(text, /half\.md \+3 −3 Kept 1\/4 · Undone 1\/4/);
   assert.match(text, /from\.md → to\.md moved (?!\+)/);
   assert.match(text, /Changed on disk src\/server\.ts \+2 −1/);
   assert.match(text, /old\.md deleted −9 Kept/);

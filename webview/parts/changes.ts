@@ -125,12 +125,20 @@ function decisionView(view: View, turn: Turn, file: TurnFile, shown: string): Te
     case 'open':
       return isUnplaced(reportedDiffs(view, turn, file.path)) && file.review === 'reported'
         ? html`<span class="tag">${t('excerpt')}</span>`
-        : settleButtons(view, turn.id, file.path, shown);
+        : html`${decidedView(file)}${settleButtons(view, turn.id, file.path, shown)}`;
   }
 }
 
 function keptWord({ hunks }: TurnFile): string {
   return hunks && hunks.kept < hunks.all ? `${t('Kept')} ${hunks.kept}/${hunks.all}` : t('Kept');
+}
+
+/** What of the file was decided by hunks, while others are not. */
+function decidedView({ hunks }: TurnFile): TemplateResult | typeof nothing {
+  if (hunks?.open === undefined) return nothing;
+  const { kept, all, open } = hunks;
+  const words = [kept > open ? `${t('Kept')} ${kept - open}/${all}` : '', all > kept ? `${t('Undone')} ${all - kept}/${all}` : ''];
+  return html`<span class="faint">${words.filter(Boolean).join(' · ')}</span>`;
 }
 
 function settleButtons(view: View, turnId: string, path: string, shown: string): TemplateResult {

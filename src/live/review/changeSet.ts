@@ -1188,8 +1188,8 @@ export class ChangeSet {
     this.#state = withTracked(this.#state, name, { ...found, before, after, written, left: countLines(segments), form: undefined });
   }
 
-  /** Prompts say how much of what they did the file has now. One that has none of the `open` hunks was decided: others that it has were kept. */
-  async #recount(name: string, present: string, open?: readonly PlacedHunk[]): Promise<void> {
+  /** Prompts say how much of what they did the file has now. One that has none of the `open` hunks was decided, once that is saved: others that it has were kept. */
+  async #recount(name: string, present: string, open?: readonly PlacedHunk[], isUnsaved = false): Promise<void> {
     const counted = new Map<TurnChange, CountedChange>();
     const manner = mannerOf(present);
     for (const change of openChanges(this.#state, name)) {
@@ -1200,12 +1200,14 @@ export class ChangeSet {
       if (!segments) continue;
       const left = withUserText(segments, manner.read(present));
       const hunks = hunksOfSegments(left);
-      const isKept = open && hunks.length > 0 && !hunks.some((one) => open.some((other) => touches(one, other)));
+      const undecided = open && hunks.filter((one) => open.some((other) => touches(one, other))).length;
+      const isKept = !isUnsaved && hunks.length > 0 && undecided === 0;
       const all = hunksOfSegments(segments).length;
-      const isUndone = open && open.length > 0 && hunks.length === 0 && all > 0 && change.from === undefined && change.mode === undefined;
+      const isUndone =
+        !isUnsaved && open && open.length > 0 && hunks.length === 0 && all > 0 && change.from === undefined && change.mode === undefined;
       counted.set(change, {
         ...countLines(left),
-        hunks: { kept: hunks.length, all },
+        hunks: { kept: hunks.length, all, ...(undecided === undefined ? {} : { open: undecided }) },
         ...(isKept ? { review: 'kept' } : isUndone ? { review: 'undone' } : {}),
       });
     }
@@ -1371,7 +1373,7 @@ export class ChangeSet {
     const present = found && (await this.#deps.effects.readText(file));
     const segments = found && typeof present === 'string' ? await this.#segmentsIn(file, found, present) : undefined;
     if (!found || typeof present !== 'string' || !segments) return;
-    await this.#recount(name, present);
+    await this.#recount(name, present, hunksOfSegments(segments), true);
     this.#state = withTracked(this.#state, name, { ...found, left: countLines(segments) });
   }
 

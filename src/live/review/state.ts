@@ -39,8 +39,8 @@ export interface TurnChange {
   readonly review: Exclude<TurnFile['review'], 'reported'>;
   readonly added?: number | undefined;
   readonly removed?: number | undefined;
-  /** How many of its hunks are in the file, once some were decided by themselves. */
-  readonly hunks?: { readonly kept: number; readonly all: number } | undefined;
+  /** As of a file of a turn. */
+  readonly hunks?: TurnFile['hunks'] | undefined;
   readonly callId?: string | undefined;
   /** The prompt has moved the file: `before` stood under this name. */
   readonly from?: string | undefined;
@@ -128,7 +128,7 @@ const stored = z.object({
           review: z.enum(['open', 'kept', 'undone', 'unkept']),
           added: optional(z.number()),
           removed: optional(z.number()),
-          hunks: optional(z.object({ kept: z.number(), all: z.number() })),
+          hunks: optional(z.object({ kept: z.number(), all: z.number(), open: optional(z.number()) })),
           callId: optional(z.string()),
           from: optional(z.string()),
           mode,

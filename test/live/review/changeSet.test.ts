@@ -312,6 +312,27 @@ test(
 );
 
 test(
+  'a prompt says how many hunks of a file are kept and how many undone while others are left, also after a reload',
+  inScene(async (scene) => {
+    const file = scene.path('a');
+    scene.write({ a: numbered(30) });
+    await scene.turn('t', () => scene.write({ a: numbered(30, (at) => (at % 8 === 3 ? `agent ${at}` : undefined)) }));
+    const hunks = () => scene.changes.turnFiles('t')?.files.map((one) => [one.review, one.hunks]);
+    assert.deepEqual(hunks(), [['open', undefined]]);
+    await scene.changes.settle(file, 'keep', (await scene.hunks('a')).slice(0, 1));
+    assert.deepEqual(hunks(), [['open', { kept: 4, all: 4, open: 3 }]]);
+    await scene.changes.settle(file, 'undo', (await scene.hunks('a')).slice(0, 1));
+    await scene.reload().load();
+    assert.deepEqual(hunks(), [['open', { kept: 3, all: 4, open: 2 }]]);
+    await scene.changes.settle(file, 'keep');
+    assert.deepEqual(
+      hunks()?.map(([review]) => review),
+      ['kept'],
+    );
+  }),
+);
+
+test(
   'what the user types is no hunk while it is not saved, and a decision about a hunk leaves it',
   inScene(async (scene) => {
     for (const how of ['keep', 'undo'] as const) {
