@@ -99,11 +99,9 @@ export interface ScanPace {
 interface Listed {
   readonly name: string;
   readonly file: string;
-  readonly found: Pick<Stats, 'mtimeMs' | 'ctimeMs' | 'birthtimeMs' | 'ino' | 'size' | 'mode' | 'isSymbolicLink'> | 'unreadable';
+  readonly found: Pick<Stats, 'mtimeMs' | 'ctimeMs' | 'ino' | 'size' | 'mode' | 'isSymbolicLink'> | 'unreadable';
   /** Since when the agent may have written it. */
   readonly agentSince?: number | undefined;
-  /** It may have existed before `agentSince`, although its time of creation is later: the disk keeps none. */
-  readonly isAgeUnknown?: boolean;
 }
 const UNREADABLE: FileState = { content: 'unkept unreadable', stamp: 'unreadable' };
 /** Milliseconds in which a file system may give two writes the same time. */
@@ -165,13 +163,7 @@ async function listFiles(root: string, prefix: string, names: readonly string[],
     const found = await statsOf(file);
     if (found) listed.push({ name: prefix + below, file, found, agentSince });
   });
-  const isAgeUnknown = !keepsTimesOfCreation(listed.flatMap(({ found }) => (found === 'unreadable' ? [] : [found])));
-  return listed.map((one) => ({ ...one, isAgeUnknown }));
-}
-
-/** Where a disk keeps no times of creation, the system gives 0, or the time of the last change for every file. */
-export function keepsTimesOfCreation(found: readonly Pick<Stats, 'birthtimeMs' | 'ctimeMs'>[]): boolean {
-  return found.some(({ birthtimeMs, ctimeMs }) => birthtimeMs > 0 && birthtimeMs !== ctimeMs);
+  return listed;
 }
 
 async function readFiles(
@@ -243,21 +235,19 @@ export async function stateOf(
 
 /** Of a file that the agent has written since it was listed, what is known of the time before. */
 async function stateOfListed(
-  { file, found, agentSince: since = Number.POSITIVE_INFINITY, isAgeUnknown }: Listed,
+  { file, found, agentSince: since = Number.POSITIVE_INFINITY }: Listed,
   store: ContentStore,
   known: FileState | undefined,
   mostBytes: number,
   agentSince?: () => number | undefined,
 ): Promise<StateNow | undefined> {
   if (found === 'unreadable') return { ...UNREADABLE, size: 0 };
-  const { size, ctimeMs, birthtimeMs } = found;
+  const { size, ctimeMs } = found;
   const mode = found.isSymbolicLink() ? undefined : found.mode & 0o777;
   const stamp = stampOf(found);
   if (known?.stamp === stamp) return { ...known, size };
-  if (ctimeMs >= since - SAME_TIME) {
-    if (known) return { ...known, size: 0 };
-    return !isAgeUnknown && birthtimeMs >= since - SAME_TIME ? undefined : { content: unreadContent(), stamp: '', size: 0 };
-  }
+  // A new file may have taken the place of another one, whatever its time of creation.
+  if (ctimeMs >= since - SAME_TIME) return known ? { ...known, size: 0 } : { content: unreadContent(), stamp: '', size: 0 };
   if (found.isSymbolicLink()) return stateOfLink(file, stamp, agentSince?.() !== undefined);
   if (size > mostBytes) return { content: `unkept ${stamp}`, stamp, size, mode };
   const read = await readRegular(file, mostBytes).catch((error: unknown) => (isMissing(error) ? 'gone' : 'unreadable'));

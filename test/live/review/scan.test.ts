@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
 import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
 import { ContentStore, isKept } from '../../../src/live/review/contentStore.ts';
-import { emptyScan, keepsTimesOfCreation, type Scan, type ScanPace, scanFolders, usualLimits } from '../../../src/live/review/scan.ts';
+import { emptyScan, type Scan, type ScanPace, scanFolders, usualLimits } from '../../../src/live/review/scan.ts';
 import { randomFrom } from '../../random.ts';
 
 /** A store whose first contents wait until the test lets them through. */
@@ -135,22 +135,35 @@ test('where not even the list is there when the prompt goes, files written since
     const since = Date.now();
     for (const name of ['known', 'unknown', 'made']) appendFileSync(file(name), 'after\n');
     const late = await scanFolders(folders, store, { ...first, files: known }, usualLimits, { agentSince: () => since });
-    assert.deepEqual([...late.files.keys()], ['known', 'unknown', 'untouched']);
+    assert.deepEqual([...late.files.keys()], ['known', 'made', 'unknown', 'untouched']);
     assert.equal(late.files.get('known')?.content, first.files.get('known')?.content);
-    assert.equal(isKept(late.files.get('unknown')?.content ?? ''), false);
+    for (const name of ['made', 'unknown']) assert.equal(isKept(late.files.get(name)?.content ?? ''), false);
     // The next look reads what they hold now.
     const next = await scanFolders(folders, store, late);
     const changed = [...next.files.keys()].filter((name) => next.files.get(name)?.content !== late.files.get(name)?.content);
     assert.deepEqual(changed, ['known', 'made', 'unknown']);
   }));
 
-test('a disk that keeps no time of creation tells of no file that it is new', () => {
-  const [old, later] = [1000, 2000];
-  assert.equal(keepsTimesOfCreation([{ birthtimeMs: 0, ctimeMs: later }]), false);
-  const copied = [old, later].map((at) => ({ birthtimeMs: at, ctimeMs: at }));
-  assert.equal(keepsTimesOfCreation(copied), false);
-  assert.equal(keepsTimesOfCreation([...copied, { birthtimeMs: old, ctimeMs: later }]), true);
-});
+test('a file that another one was renamed over before anything was listed is not undone: what it held is not known', () =>
+  inFolder(async (root, store, state) => {
+    const file = (name: string) => path.join(root, name);
+    store.let();
+    for (const name of ['replaced', 'untouched']) writeFileSync(file(name), 'before\n');
+    const written = Date.now();
+    while (Date.now() < written + 40) await new Promise((resolve) => setImmediate(resolve));
+    appendFileSync(file('untouched'), 'more\n');
+    const set = new ChangeSet(root, state, { store, effects, log: silentLog });
+    const since = Date.now();
+    writeFileSync(file('fresh'), 'after\n');
+    renameSync(file('fresh'), file('replaced'));
+    await set.startTurn('t', undefined, { agentSince: () => since });
+    await set.look(undefined, true);
+    const [row] = set.files.filter(({ name }) => name === 'replaced');
+    assert.deepEqual([row?.kind, row?.unkept, row?.whyUnkept], ['changed', true, 'The files before this prompt are not known.']);
+    await assert.rejects(set.settle(file('replaced'), 'undo'), /cannot be restored/);
+    assert.equal((await set.preview('t'))?.files.find(({ name }) => name === 'replaced')?.how, 'unknown');
+    assert.equal(readFileSync(file('replaced'), 'utf8'), 'after\n');
+  }));
 
 test('in a folder with too many files the watched ones stay the same, whatever comes or goes before them', () =>
   inFolder(async (root, store) => {
