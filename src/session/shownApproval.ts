@@ -6,6 +6,7 @@ import type { Danger } from './commandDangers.ts';
 import { isUnplaced } from './diffs.ts';
 import { hunksOf, stepsOf } from './hunks.ts';
 import type { Approval, ApprovalDetail, Diff, Session } from './model.ts';
+import { carriesEdits } from './proposal.ts';
 import { askTitle, byPath, relativePath } from './select.ts';
 import { visibleText } from './visible.ts';
 
@@ -96,6 +97,12 @@ export function changeAmounts(lists: readonly (readonly Diff[])[]): readonly str
 /** The note for a change that is shown without its place; '' for others. */
 export function unplacedNote(diffs: readonly Diff[]): string {
   return isUnplaced(diffs) ? t('excerpt') : '';
+}
+
+/** Says also where the agent is not given what the user made of its proposal. */
+export function revisedWords(ask: Approval): string {
+  const afterwards = t('Allowing it writes your text after the agent’s own edit. The agent is told with your next prompt.');
+  return carriesEdits(ask) ? t('edited by you') : `${t('edited by you')} · ${afterwards}`;
 }
 
 /** The diffs of an approval, with the user's changes to them. */

@@ -446,10 +446,19 @@ test('what the user made of a proposal in the editor takes its place in the card
     stage.all('.ask .l[data-s="+"]').map((line) => line.textContent),
     ['mine', 'b'],
   );
-  assert.match(stage.text('.ask'), /edited by you/);
+  assert.match(stage.text('.ask'), /edited by you(?! · Allowing)/);
   await stage.happen({ type: 'ask.revised', askId: ask.id, diffs: [] });
   assert.doesNotMatch(stage.text('.ask'), /edited by you/);
   assert.equal(stage.text('.counts'), '+1 −1');
+});
+
+test('where the protocol carries no edited proposal, the card says that it is written afterwards', async () => {
+  const diff = { path: '/w/a.ts', before: 'a\n', after: 'b\n' };
+  const ask: Approval = { ...edit, detail: { type: 'edit', diffs: [diff] } };
+  const stage = await Stage.open(session({ ...running, asks: [ask] }));
+  assert.doesNotMatch(stage.text('.ask'), /Allowing it writes/);
+  await stage.happen({ type: 'ask.revised', askId: ask.id, diffs: [{ ...diff, after: 'mine\n' }] });
+  assert.match(stage.text('.ask'), /edited by you · Allowing it writes your text after the agent’s own edit/);
 });
 
 test('an ask that is gone from the session is gone from the view, and new ones are said aloud', async () => {

@@ -2,7 +2,16 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { ApprovalAnswer, ApprovalAnswers } from '../../src/session/approvalAnswers.ts';
 import type { Approval, ApprovalDetail, AskId, Option } from '../../src/session/model.ts';
 import { byPath, type FileDiffs, longNames, relativePath } from '../../src/session/select.ts';
-import { approvalHeading, dangerText, elsewhere, excerptOf, inputText, shownDiffs, wordsBeside } from '../../src/session/shownApproval.ts';
+import {
+  approvalHeading,
+  dangerText,
+  elsewhere,
+  excerptOf,
+  inputText,
+  revisedWords,
+  shownDiffs,
+  wordsBeside,
+} from '../../src/session/shownApproval.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { drawable, drawableEnd } from '../drawable.ts';
 import { iconOf } from '../icons.ts';
@@ -111,7 +120,7 @@ function detailView(
     case 'edit': {
       const files = byPath(shownDiffs(ask, detail.diffs));
       const alone = files.length === 1 && detail === ask.detail;
-      return html`${ask.revised ? html`<p class="faint">${t('edited by you')}</p>` : nothing}${files
+      return html`${ask.revised ? html`<p class="faint">${revisedWords(ask)}</p>` : nothing}${files
         .slice(0, shownCount(view, key))
         .map((file, at) =>
           fileView(view, ask, file, `${key}/${at}`, alone),
