@@ -6,9 +6,8 @@ import type { Approval, Ask, AskId, Session, SessionId } from '../session/model.
 import { titleOf } from '../session/select.ts';
 import { approvalHeading, elsewhere } from '../session/shownApproval.ts';
 import type { StoreChange } from '../session/store.ts';
-import { fitsTitle } from './approvals/approvalPick.ts';
 import { askingSession } from './approvals/pickTitle.ts';
-import { plainLabel } from './approvals/rowText.ts';
+import { commandRows, plainLabel } from './approvals/rowText.ts';
 
 export interface AttentionDeps {
   readonly host: SessionHost;
@@ -24,7 +23,7 @@ export interface AttentionDeps {
 const STAY = 3000;
 
 /**
- * Notifications for a window in the background: an ask, with its answers as links where the text shows the whole ask, and the end of a turn.
+ * Notifications for a window in the background: an ask, with its answers as links where the line shows the whole ask beside them, and the end of a turn.
  * Extensions cannot use notifications of the operating system; these are VS Code's. They are progress notifications, the only kind that an extension
  * can close: one closes when its ask is settled, or a moment after the user is back.
  */
@@ -128,27 +127,48 @@ class Notification implements Disposable {
   }
 }
 
+/** Small letters that a notification shows of its only line before the user opens it. */
+const LINE_WIDTH = 54;
+
+/** The links come first: the end of a line may be cut. */
 function askText(session: Session, ask: Ask, host: SessionHost): string {
   const name = plainText(askingSession(session, host));
-  const show = link(vscode.l10n.t('Open'), 'parley.showPending', [session.id, ask.id]);
-  if (ask.kind === 'question') return `${name}: ${plainText(ask.title).slice(0, 200)} · ${show}`;
+  const show = { label: vscode.l10n.t('Open'), command: 'parley.showPending', args: [session.id, ask.id] };
+  if (ask.kind === 'question') return `${linkOf(show)} · ${name}: ${plainText(ask.title).slice(0, 200)}`;
   const { action, subject, amount } = approvalHeading(ask, session);
   const shown = [
     plainText(subject === undefined ? action : `${action}: ${subject}`).slice(0, 300),
     amount === undefined ? '' : `(${amount})`,
   ];
-  return [`${name}: ${shown.filter(Boolean).join(' ')}`, ...answerLinks(session, ask), show].join(' · ');
+  const heading = `${name}: ${shown.filter(Boolean).join(' ')}`;
+  const answers = answerLinks(session, ask);
+  if (subject === undefined || answers.length === 0) return `${linkOf(show)} · ${heading}`;
+  // Answers only where what they answer is in sight beside them.
+  const links = [...answers, show];
+  const isShown = (text: string) => commandRows([...links.map(({ label }) => label), text].join(' · '), 1, LINE_WIDTH).more === 0;
+  const text = [heading, `${name}: ${plainText(subject)}`, plainText(subject)].find(isShown);
+  return text === undefined ? `${linkOf(show)} · ${heading}` : [...links.map(linkOf), text].join(' · ');
 }
 
-/** The answers as links, only when the ask is nothing but a harmless command that the text shows whole. */
-function answerLinks(session: Session, ask: Approval): readonly string[] {
+interface Link {
+  readonly label: string;
+  readonly command: string;
+  readonly args: readonly unknown[];
+}
+
+/** The answers as links, only when the ask is nothing but a harmless command. */
+function answerLinks(session: Session, ask: Approval): readonly Link[] {
   const { grave, once, reject } = answersIn(session, ask);
   const { detail } = ask;
-  const isWhole = detail.type === 'command' && !detail.unsure && fitsTitle(detail.command) && (ask.beside ?? []).length === 0;
-  if (!isWhole || elsewhere(detail, session.cwd) !== undefined || grave) return [];
+  const isPlain = detail.type === 'command' && !detail.unsure && (ask.beside ?? []).length === 0;
+  if (!isPlain || elsewhere(detail, session.cwd) !== undefined || grave) return [];
   const decide = (label: string | undefined, how: 'accept' | 'reject') =>
-    label === undefined ? [] : [link(label, 'parley.decide', [session.id, ask.id, how])];
+    label === undefined ? [] : [{ label, command: 'parley.decide', args: [session.id, ask.id, how] }];
   return [...decide(once?.label, 'accept'), ...decide(reject?.label, 'reject')];
+}
+
+function linkOf({ label, command, args }: Link): string {
+  return link(label, command, args);
 }
 
 function link(label: string, command: string, args: readonly unknown[]): string {

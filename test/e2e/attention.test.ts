@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Locator } from 'playwright-core';
 import { SESSION } from '../fakes/acp.ts';
 import { askingWindow, run } from './approvalKinds.ts';
 
@@ -9,6 +10,19 @@ const { agent, inWindow, ask } = await askingWindow('attention', {
   settings: { 'parley.notifications.questions': false },
 });
 const chosen = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } });
+/** The links of a notification that its line shows whole. */
+async function linksInSight(toast: Locator): Promise<readonly string[]> {
+  const message = toast.locator('.notification-list-item-message');
+  const line = await message.boundingBox();
+  const links = await message.locator('a').all();
+  const seen = await Promise.all(
+    links.map(async (link) => {
+      const box = await link.boundingBox();
+      return box && line && box.x + box.width <= line.x + line.width ? [(await link.textContent()) ?? ''] : [];
+    }),
+  );
+  return seen.flat();
+}
 let finish = () => {};
 agent.handlers['session/prompt'] = () => new Promise((resolve) => (finish = () => resolve({ stopReason: 'end_turn' })));
 
@@ -17,8 +31,9 @@ test(
   inWindow(async ({ window }) => {
     await window.goBehind(true);
     const answer = ask(run('1', 'npm test'));
-    const toast = window.toast('Run in terminal: npm test');
+    const toast = window.toast('npm test');
     await toast.waitFor();
+    assert.deepEqual(await linksInSight(toast), ['Allow once', 'Reject', 'Open']);
     await window.pictures('attention/approval', ['dark', 'light', 'contrast']);
     await toast.locator('a', { hasText: 'Allow once' }).click();
     assert.deepEqual((await answer).result, chosen('once'));
@@ -30,6 +45,22 @@ test(
     await window.goBehind(false);
     await reject.click();
     assert.deepEqual((await second).result, chosen('no'));
+    await window.goBehind(true);
+  }),
+);
+
+test(
+  'what does not fit beside the answers is opened, and that link is in sight',
+  inWindow(async ({ window }) => {
+    await window.goBehind(true);
+    const answer = ask(run('4', 'npm run build -- --mode production --no-cache --report'));
+    const toast = window.toast('npm run build -- --mode');
+    await toast.waitFor();
+    assert.deepEqual(await linksInSight(toast), ['Open']);
+    await window.goBehind(false);
+    await toast.waitFor({ state: 'hidden' });
+    await window.pick.answer('R');
+    assert.deepEqual((await answer).result, chosen('no'));
     await window.goBehind(true);
   }),
 );
