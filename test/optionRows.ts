@@ -39,5 +39,5 @@ function cell(text: string): string {
   return text
     .replaceAll('|', '\\|')
     .replaceAll('\n', ' ')
-    .replaceAll(/\/\S*\/parley-[^/\s]+/g, '…');
+    .replaceAll(/\/\S*\/parley-[^/\s”]+/g, '…');
 }
