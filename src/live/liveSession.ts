@@ -93,14 +93,14 @@ export class LiveSession implements HostedSession {
     return this.#agent.kind !== 'neverStarted';
   }
 
-  /** Ends everything in progress: a session read from the journal has no agent. */
-  interrupt(lost = 0): void {
+  /** Ends everything in progress, at that time: a session read from the journal has no agent. */
+  interrupt(lost = 0, at = this.#deps.now()): void {
     if (lost > 0) {
       const text = t('Part of this conversation was damaged on disk and could not be read ({0} records).', lost);
       this.#emit({ type: 'notice', notice: { level: 'warn', text } });
     }
     if (this.#isRecorded) return;
-    this.#emit({ type: 'link.closed', reason: interrupted(), next: ['restart'], at: this.#deps.now() });
+    this.#emit({ type: 'link.closed', reason: interrupted(), next: ['restart'], at: Math.min(at, this.#deps.now()) });
   }
 
   /** Sets the title and the key of the copied conversation, in use until the agent names the copy. */

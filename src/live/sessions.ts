@@ -274,7 +274,7 @@ export class Sessions implements SessionHost, Disposable {
       if (!profile) this.#deps.log.warn(`A session of the agent "${found.head.profile}" is left closed: that agent is not configured`);
       return 'noAgent';
     }
-    this.#add(found.session, profile, found.writer).interrupt(found.lost);
+    this.#add(found.session, profile, found.writer).interrupt(found.lost, found.at);
     return 'back';
   }
 

@@ -386,7 +386,8 @@ export class HostedSessions {
     const found = await this.#deps.journal.read(id);
     if (!found) return undefined;
     retries.restore(found.session);
-    return leftBehind(found.session, this.#deps.now());
+    // A killed host ended nothing: what ran did so until it wrote last.
+    return leftBehind(found.session, Math.min(found.at, this.#deps.now()));
   }
 
   /** Carries out a decision. Starts the agent if needed. */

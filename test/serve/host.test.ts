@@ -940,6 +940,23 @@ test('after a restart all clients that come back at once find the whole chat', a
   );
 });
 
+test('a turn that was cut off took until its host ended, however late the next one begins', async (t) => {
+  const folder = hostFolder();
+  const first = hosting(t, folder, Date.now);
+  const client = new AhpClient(first.host);
+  await client.open();
+  await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [pathToFileURL(folder).href] });
+  await beginTurn({ ...first, client });
+  first.last().say({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text: 'Half' });
+  await first.end();
+  const day = 24 * 60 * 60 * 1000;
+  const later = Date.now() + day;
+  const second = await follower(await restarted(t, folder, () => later));
+  const [turn] = second.chats.get(CHAT)?.turns ?? [];
+  assert.equal(turn?.state, 'error');
+  assert.ok(Date.parse(turn.startedAt) + turn.duration < later, String(turn.duration));
+});
+
 test('after a restart a client that follows nothing may write into a stored chat: the agent gets it', async (t) => {
   const first = await opened(t);
   await beginTurn(first);

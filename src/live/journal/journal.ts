@@ -37,6 +37,8 @@ export type OpenedJournal =
       readonly session: Session;
       /** Records that could not be read. */
       readonly lost: number;
+      /** When something of it was written last. */
+      readonly at: number;
       readonly writer: JournalWriter;
     }
   /** Another window has the session open. */
@@ -104,13 +106,15 @@ export class Journal {
       ...(lock ? { lock } : {}),
       ...(snapshotBytes ? { snapshotBytes } : {}),
     };
-    return { kind: 'opened', head, session, lost: found.lost, writer: new JournalWriter(start, this.#log, this.#disk) };
+    return { kind: 'opened', head, session, lost: found.lost, at: found.at, writer: new JournalWriter(start, this.#log, this.#disk) };
   }
 
-  /** The state of a session, without the right to write. */
-  async read(id: SessionId): Promise<{ readonly head: JournalHead; readonly session: Session; readonly lost: number } | undefined> {
+  /** The state of a session, without the right to write; `at`: when something of it was written last. */
+  async read(
+    id: SessionId,
+  ): Promise<{ readonly head: JournalHead; readonly session: Session; readonly lost: number; readonly at: number } | undefined> {
     const found = await this.#replay(id, false);
-    return found?.head.id === id ? { head: headOf(found.head), session: found.session, lost: found.lost } : undefined;
+    return found?.head.id === id ? { head: headOf(found.head), session: found.session, lost: found.lost, at: found.at } : undefined;
   }
 
   /** True of a session that is stored, even one that cannot be read. */
@@ -359,7 +363,8 @@ async function oldIn(legacy: string): Promise<Replayed | undefined> {
   const session = replay?.finish();
   if (!replay?.head || !session) return undefined;
   const head: HeadRecord = { ...replay.head, version: VERSION, turns: session.turns.length };
-  return { head, session, lost: replay.lost, seq: 0, size: 0, hasSnapshot: false };
+  const { mtimeMs: at } = await stat(legacy);
+  return { head, session, lost: replay.lost, seq: 0, size: 0, hasSnapshot: false, at };
 }
 
 function headOf({ id, profile, agent, cwd, at }: HeadRecord): JournalHead {

@@ -24,6 +24,8 @@ export interface Replayed {
   readonly size: number;
   /** It holds a snapshot to its end. */
   readonly hasSnapshot: boolean;
+  /** When the file was written last, in milliseconds since the epoch. */
+  readonly at: number;
 }
 
 /** The conversation in that file as far as it can be read; undefined when there is none. Rejects when the file cannot be read at all. */
@@ -40,9 +42,10 @@ export async function replayFile(file: string): Promise<Replayed | undefined> {
       await nextTurn();
     }
     for (const record of reader.end()) replay.add(record);
-    const { head } = replay;
+    const { head, lost, hasSnapshot } = replay;
     const session = replay.finish();
-    return head && session && { head, session, lost: replay.lost, seq: reader.lastSeq, size, hasSnapshot: replay.hasSnapshot };
+    const { mtimeMs: at } = await handle.stat();
+    return head && session && { head, session, lost, seq: reader.lastSeq, size, hasSnapshot, at };
   } finally {
     await handle.close();
   }

@@ -443,7 +443,7 @@ class AhpStep extends Step<AhpState> {
       if (part !== known[at]) this.partIs(ours, part);
     });
     if (turn.usage && turn.usage !== before.activeTurn?.usage) this.usageIs(turn.usage);
-    if ('state' in turn) this.turnEnded(ours, turn, startedAt);
+    if ('state' in turn) this.turnEnded(ours, turn);
   }
   /** The host has not kept it: what another client said may come again, under the same name. */
   turnGone({ id, by }: AhpTurn): void {
@@ -454,8 +454,9 @@ class AhpStep extends Step<AhpState> {
     const turn: AhpTurn = { ...newTurn<TurnState['lanes'][string], AhpCall>(id, by), texts: {}, ran: {}, startedAt: at };
     this.startTurn(turn, prompt, at);
   }
-  turnEnded(turn: AhpTurn, { state: how, duration, responseParts }: EndedTurn, startedAt: number): void {
-    const at = this.state.phase === 'opening' ? { at: startedAt + duration } : {};
+  turnEnded(turn: AhpTurn, { state: how, duration, responseParts }: EndedTurn): void {
+    // It may have ended long ago, while there was no connection. A host that does not know how long it took says 0.
+    const at = this.state.phase === 'opening' || duration > 0 ? { at: turn.startedAt + duration } : {};
     const error = responseParts.findLast((part) => part.kind === 'error');
     clear(this.state.contents);
     this.unfollowAll();
