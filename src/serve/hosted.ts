@@ -710,8 +710,8 @@ export class HostedSessions {
     const provider = providerOf(profile.id);
     const models = option?.kind === 'choice' ? option.choices.map(({ value, name }) => ({ id: value, provider, name })) : [];
     const begun = this.#deps.offers.get(profile.id)?.config.values ?? {};
-    const { fork, edit } = session.link.offers;
-    const forks = fork === true || edit === true;
+    // Windows fork from before a prompt only, never from the last answer: a copy of the whole is of no use to them.
+    const forks = session.link.offers.edit === true;
     const config = configOf(session);
     // A new session begins as the first one did, not as another one was changed: one that goes on may have been.
     const values = session.turns.length > 1 ? offered(begun, config) : { ...config.values, ...offered(begun, config) };

@@ -172,6 +172,7 @@ test('a fork is a further chat of its session, of the agent’s copy up to that 
 
 test('an agent that copies whole conversations only is forked from its last answer; from before, that is refused in words', async (t) => {
   const { client, conversations, session } = await twoTurns(t, { fork: true });
+  assert.deepEqual(await agentsOf(client), {}, 'windows, which fork from before a prompt only, offer none');
   await assert.rejects(forkAfter(client, 't1'), /whole conversations only/);
   assert.equal(conversations.length, 1);
   const forked = forkAfter(client, 't2');
