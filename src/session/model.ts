@@ -144,7 +144,7 @@ export interface TurnFile {
   readonly links?: { readonly before?: string; readonly after?: string };
   /** Who may read, write and run it before and now, where that has changed: `rw-r--r--`. */
   readonly permissions?: { readonly before: string; readonly after: string };
-  /** How its text is written (`UTF-8 CRLF`) before and now, where nothing else of it has changed. */
+  /** How its text is written (`UTF-8 CRLF`) before and now, where nothing else of it has changed, or it is not UTF-8. */
   readonly form?: { readonly before: string; readonly after: string };
   /** How many of its hunks the file has now, once some were decided by themselves, and how many of these are undecided. */
   readonly hunks?: { readonly kept: number; readonly all: number; readonly open?: number | undefined };

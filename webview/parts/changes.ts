@@ -71,7 +71,8 @@ function countsView(view: View, turn: Turn, file: TurnFile): TemplateResult | ty
   if (review === 'undone' || isPureMove(file)) return nothing;
   const manner = mannerWords(file);
   if (manner !== '' && added === 0 && removed === 0) return html`<span class="faint" dir="ltr">${manner}</span>`;
-  if (added !== undefined && removed !== undefined) return lineCounts(added, removed);
+  const form = manner === '' ? nothing : html` <span class="faint" dir="ltr">${manner}</span>`;
+  if (added !== undefined && removed !== undefined) return html`${lineCounts(added, removed)}${form}`;
   if (review === 'reported') return counts(reportedDiffs(view, turn, path));
   if (file.whyUnkept !== undefined) return html`<span class="faint">${t('Not kept for review: {0}', visibleText(file.whyUnkept))}</span>`;
   if (file.links) return html`<span class="faint"><bdi>${linkWords(file.links)}</bdi></span>`;

@@ -1101,7 +1101,13 @@ export class ChangeSet {
     const { read } = mannerOf(to);
     const counts = countLines(compareTexts(read(from), read(to)));
     const isOfForm = counts.added + counts.removed === 0 && before !== null && after !== null && before !== after;
-    return isOfForm ? { ...counts, form: { before: formOf(old, encoding), after: formOf(fresh, encoding) } } : counts;
+    // The review shows no lines of these.
+    const isOther = [old, fresh].some((bytes) => utf8Text(bytes) === undefined);
+    if (!isOfForm && !isOther) return counts;
+    return {
+      ...counts,
+      form: { before: formOf(before === null ? fresh : old, encoding), after: formOf(after === null ? old : fresh, encoding) },
+    };
   }
 
   /** None where there is no file; undefined for what is not kept. */

@@ -2014,6 +2014,36 @@ test(
 );
 
 test(
+  'a text that is not UTF-8 says its encoding, where that is known, whatever was changed in it',
+  inScene(async (scene) => {
+    const wide = (text: string) => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
+    const latin = (text: string) => Buffer.from(text, 'latin1');
+    scene.effects.encoding = (file) => (file.endsWith('latin') ? 'windows1252' : undefined);
+    scene.write({ latin: latin('zw\u00f6lf\n'), unknown: latin('zw\u00f6lf\n'), wide: wide('one\n'), gone: wide('one\n'), plain: 'one\n' });
+    await scene.turn('t', () => {
+      scene.write({
+        latin: latin('f\u00fcnf\n'),
+        unknown: latin('f\u00fcnf\n'),
+        wide: wide('two\n'),
+        made: wide('two\r\n'),
+        plain: 'two\n',
+      });
+      rmSync(scene.path('gone'));
+    });
+    const words = { gone: 'UTF-16 LE LF', latin: 'windows1252 LF', made: 'UTF-16 LE CRLF', plain: '', unknown: '', wide: 'UTF-16 LE LF' };
+    assert.deepEqual(Object.fromEntries(scene.changes.files.map((one) => [one.name, mannerWords(one)])), words);
+    assert.deepEqual(
+      scene.changes.turnFiles('t')?.files.map((one) => [path.basename(one.path), one.added, mannerWords(one)]),
+      Object.entries(words).map(([name, form]) => [
+        name,
+        { gone: 0, unknown: undefined }[name] ?? (name === 'unknown' ? undefined : 1),
+        form,
+      ]),
+    );
+  }),
+);
+
+test(
   'a text that is only written in another way says how, also after a reload, and goes back byte for byte',
   inScene(async (scene) => {
     const text = 'one\r\nzw\u00f6lf\r\n';
