@@ -159,7 +159,7 @@ test('the wider answers of ours go to the host, which knows the rules', async ()
 test('a double click on the arrow answers nothing, although an answer comes to lie under it; a later press does', async () => {
   const options = [
     { id: 'x', label: 'Allow', effect: 'allow_once' },
-    { id: 'y', label: 'Allow everything', effect: 'allow_always' },
+    { id: 'y', label: 'Always allow ls', effect: 'allow_always' },
   ] as const;
   const detail = { type: 'command', command: 'ls' } as const;
   const stage = await Stage.open(session({ ...running, asks: [{ ...command, detail, options }] }));
@@ -454,7 +454,8 @@ test('what the user made of a proposal in the editor takes its place in the card
 
 test('where the protocol carries no edited proposal, the card says that it is written afterwards', async () => {
   const diff = { path: '/w/a.ts', before: 'a\n', after: 'b\n' };
-  const ask: Approval = { ...edit, detail: { type: 'edit', diffs: [diff] } };
+  const { editable: _, ...uncarried } = edit;
+  const ask: Approval = { ...uncarried, detail: { type: 'edit', diffs: [diff] } };
   const stage = await Stage.open(session({ ...running, asks: [ask] }));
   assert.doesNotMatch(stage.text('.ask'), /Allowing it writes/);
   await stage.happen({ type: 'ask.revised', askId: ask.id, diffs: [{ ...diff, after: 'mine\n' }] });

@@ -498,7 +498,7 @@ test('a sub-agent at work is one row with its latest step; its report is told on
     callPart({ id: 'c', parent: 'a', kind: 'search', name: 'Grep', status: 'running', input: { pattern: 'test(' } }),
   ];
   const stage = await Stage.open(session({ turns: [turn({ status: 'running', parts: [agent, ...steps] })] }));
-  assert.equal(stage.text('.call .words'), 'Agent: Count the tests 2 steps');
+  assert.equal(stage.text('.call .words'), 'Sub-agent Count the tests 2 steps');
   assert.equal(stage.text('.latest'), 'Searching for test(');
   assert.equal(stage.all('.inside').length, 0);
   const report = 'There are **12** tests.';
