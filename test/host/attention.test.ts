@@ -61,7 +61,7 @@ describe('notifications while the window is in the background', () => {
     await settled(() => open().length === 1);
     assert.match(
       open()[0] ?? '',
-      /^Agent a: Run in terminal: npm test · \[Allow once\]\(command:parley\.decide\?\S+\) · \[Reject\]\(command:\S+\) · \[Open\]/,
+      /^\[Allow once\]\(command:parley\.decide\?\S+\) · \[Reject\]\(command:\S+\) · \[Open\]\(command:\S+\) · Agent a: npm test$/,
     );
     fakeHost.close('1');
     await settled(() => open().length === 0);
