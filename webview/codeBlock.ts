@@ -68,9 +68,9 @@ export class CodeBlock {
     const place = document.createElement('div');
     place.className = 'diagram';
     place.tabIndex = 0;
-    place.setAttribute('role', 'button');
+    // An image with a name, not a button: a button would have to be named after all words of the drawing.
+    place.setAttribute('role', 'img');
     place.setAttribute('aria-label', t('Diagram'));
-    place.setAttribute('aria-expanded', 'false');
     place.addEventListener('click', () => enlarge(place));
     place.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter' && event.key !== ' ') return;
@@ -259,12 +259,12 @@ function show(svg: string, place: HTMLElement, nonce: string): void {
 
 /** A diagram is made smaller to fit; where its words cannot be read then, it is shown large, and scrolls. */
 function enlarge(place: HTMLElement): void {
-  place.setAttribute('aria-expanded', String(!isLarge(place)));
+  place.classList.toggle('large');
   size(place);
 }
 
 function isLarge(place: HTMLElement): boolean {
-  return place.getAttribute('aria-expanded') === 'true';
+  return place.classList.contains('large');
 }
 
 function size(place: HTMLElement): void {
