@@ -1,7 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import * as vscode from 'vscode';
 
 /** The id of the controller, as the conditions in the manifest name it. */
 const CONTROLLER = 'parley.question';
+/** Milliseconds in which the editor asks where comments may be written. */
+const LONGEST_WAIT = 3000;
 
 /** A box for one question below the line it is about, as comments are written: the only input that an extension may put into a text. */
 export class InlineQuestion<T> {
@@ -19,7 +22,7 @@ export class InlineQuestion<T> {
     this.#open = mine;
     controller.options = { placeHolder: `${vscode.l10n.t('Ask {0}', 'Parley')} · ${label}` };
     let isShown = false;
-    await new Promise<void>((resolve) => {
+    const asked = new Promise<void>((resolve) => {
       controller.commentingRangeProvider = {
         provideCommentingRanges: ({ uri }) => {
           if (isShown || uri.toString() !== document.uri.toString()) return [];
@@ -28,6 +31,8 @@ export class InlineQuestion<T> {
         },
       };
     });
+    // Where the editor does not ask, it says next why there is no box.
+    await Promise.race([asked, pause(LONGEST_WAIT, undefined, { ref: false })]);
     // The editor asks for the range twice, and draws every box anew with each answer. It has them all once it has run commands that came after them.
     for (let round = 0; round < 2; round += 1) await vscode.commands.executeCommand('setContext', 'parley.asksInline', true);
     if (this.#open !== mine) return;

@@ -31,10 +31,16 @@ test(
     const code = page.locator('.editor-instance .view-line', { hasText: 'The answer to one command' });
     await window.openFile('main.ts');
     const ask = async () => {
-      await code.click();
-      await page.keyboard.press('Control+k');
-      await page.keyboard.press('q');
-      await box.waitFor();
+      // Keys are lost while the window is still starting.
+      await until(async () => {
+        await code.click();
+        await page.keyboard.press('Control+k');
+        await page.keyboard.press('q');
+        return box.waitFor({ timeout: 10_000 }).then(
+          () => true,
+          () => false,
+        );
+      }, 'the box is there');
       await box.locator('.monaco-editor.focused').waitFor();
     };
     await ask();

@@ -94,6 +94,7 @@ const results: Partial<Record<ViewCall['method'], unknown>> = {
     { kind: 'agent', id: 'claude', name: 'Claude Code', detail: 'installed · 2.1.0' },
     { kind: 'endpoint', id: 'o', name: 'Ollama', detail: 'running, 3 models' },
   ],
+  lookAround: { tests: true, changes: true, readme: true },
   attach: [{ type: 'file', path: 'Problems (4)', text: 'src/server.ts:12:3: error: Cannot find name "port".' }],
 };
 
