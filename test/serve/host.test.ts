@@ -924,13 +924,18 @@ test('after a restart a new prompt goes before one that no turn had kept from it
   assert.deepEqual(sent(), ['t3', 't2']);
 });
 
-test('after a restart all clients that come back at once find the whole chat', async (t) => {
+/** The folder of a host that has ended, with one turn that was over. */
+async function folderWithTurn(t: TestContext): Promise<string> {
   const first = await opened(t);
   await beginTurn(first);
   first.last().endTurn();
   await until(() => first.chat().turns.length === 1);
   await first.end();
-  const second = await restarted(t, first.folder);
+  return first.folder;
+}
+
+test('after a restart all clients that come back at once find the whole chat', async (t) => {
+  const second = await restarted(t, await folderWithTurn(t));
   const clients = ['a', 'b', 'c'].map(() => new AhpClient(second.host));
   await Promise.all(clients.map(async (client, at) => client.open(`window-${at}`)));
   await Promise.all(clients.map((client) => client.subscribe(CHAT)));
@@ -958,12 +963,7 @@ test('a turn that was cut off took until its host ended, however late the next o
 });
 
 test('after a restart a client that follows nothing may write into a stored chat: the agent gets it', async (t) => {
-  const first = await opened(t);
-  await beginTurn(first);
-  first.last().endTurn();
-  await until(() => first.chat().turns.length === 1);
-  await first.end();
-  const second = await restarted(t, first.folder);
+  const second = await restarted(t, await folderWithTurn(t));
   const phone = new AhpClient(second.host);
   await phone.open('window-9', 'Phone');
   await phone.dispatch(CHAT, prompt('t2', 'And now?'));
