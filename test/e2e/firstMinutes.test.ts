@@ -131,8 +131,8 @@ test(
     await pick.choose('large');
     await pick.gone();
     await chat.frame.locator('.pill', { hasText: 'large' }).waitFor();
-    await welcome.getByText('Review my uncommitted changes').waitFor();
-    assert.doesNotMatch((await welcome.textContent()) ?? '', /guide|Connect/);
+    await welcome.getByText('What is in this workspace?').waitFor();
+    assert.doesNotMatch((await welcome.textContent()) ?? '', /guide|Connect|Find TODO/);
     await window.pictures('welcome-model');
   }),
 );

@@ -158,6 +158,7 @@ test(
     await pick.row('Answer: “SQL, but which?”').waitFor();
     await window.pictures('wire-question-typed');
     await page.keyboard.press('Escape');
+    await pick.gone();
     await window.command('Parley: Show Pending Approvals');
     await pick.row('Answer: “SQL, but which?”').waitFor();
     await pick.input.fill('DuckDB');
@@ -192,7 +193,7 @@ test(
     await chat.frame.getByTitle('In the background: 1').waitFor();
     await chat.frame.getByRole('meter', { name: 'Context 42 % full' }).waitFor();
     await chat
-      .call(/Agent: Find the callers/)
+      .call(/Sub-agent Find the callers/)
       .first()
       .getByRole('button')
       .first()
