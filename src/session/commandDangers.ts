@@ -344,6 +344,8 @@ const READS_COMMANDS = /^(?:nix-shell|ghci|gdb|lldb)$/;
 const RUNS_FILES = /^(?:[gm]?awk|g?sed|[gb]?make|just|rake|ninja|task|gdb|lldb|cmake|psql|ant)$/;
 const SCRIPT_FILE =
   /^(?:-[a-zA-Z]*[fxslSPL]|--(?:file|(?:make|just|rake|task)file|command|script|load|require|import|init-file|rcfile))(?:=(.*)|(?<=^-[fxsS])((?:-|\/).*))?$/s;
+/** Those of them that never hold anything but a file. */
+const NAMES_SCRIPT = /^-(?:[a-zA-Z]*[fxP]|-)/;
 /** What is read there comes from another program. */
 const STANDARD_INPUT = /^(?:-|\/dev\/(?:stdin|fd\/0)|\/proc\/self\/fd\/0)$/;
 const EDITOR = /^(?:vim?|nvim|emacs|ed|ex)$/;
@@ -370,7 +372,7 @@ const READS_STATEMENTS: readonly { readonly name: RegExp; readonly instead: RegE
 const RUNS_BY_STATEMENT = /\b(?:e?syscmd|child_process|run(?:Program|NonMongoProgram))\b|(?:^|\n)\s{0,9}(?:!|host\s|:!!)/i;
 /** Names that decide what another program runs. */
 export const STEERING_VARIABLE =
-  /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|RUBYOPT|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL)$/;
+  /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|RUBYOPT|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_CONFIG_(?:COUNT|PARAMETERS|(?:KEY|VALUE)_\d+)|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL)$/;
 /** Lists of folders in which programs, or parts of them, are looked for. */
 const FOLDER_LIST = /^(?:PATH|PYTHONPATH|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH)$/;
 /** Where the tools of a project lie that its own scripts run. */
@@ -712,7 +714,10 @@ class Judge {
       this.#judgeRead(word, scope, value);
       this.#reach.holds(value);
       if (name !== undefined) this.#variables.set(name, [{ ...word, text: value }]);
-      if (LOADS_IN_NODE.test(word.text) || (name !== undefined && at < words.length && this.#steers(name, word.text)))
+      if (
+        LOADS_IN_NODE.test(word.text) ||
+        (name !== undefined && (at < words.length || name === 'PROMPT_COMMAND') && this.#steers(name, word.text))
+      )
         this.#at('unsure', word, scope, true);
     }
     return words.slice(at);
@@ -870,6 +875,7 @@ class Judge {
       if (option === undefined) continue;
       const file = glued === undefined ? args[at + 1] : { ...word, text: glued };
       if (!file) continue;
+      if (RUNS_FILES.test(program) && NAMES_SCRIPT.test(option)) this.#judgeScript(file, scope);
       if (file.substitutes || (scope.piped && STANDARD_INPUT.test(file.text))) this.#at('pipe', file, scope, true);
       else if (RUNS_FILES.test(program) && this.#variables.files.isFetched(file)) this.#at('unsure', file, scope, true);
     }

@@ -663,6 +663,7 @@ of(
           ? (option(call, 'vf', '--force', '--volumes') ?? false)
           : false),
   },
+  { kind: 'data', when: (call) => sub(call, /^(?:(?:container|compose) )?rm\b/) ?? false },
 );
 
 // --- Data that no file of the workspace holds.
@@ -792,6 +793,9 @@ of('ssh scp sftp', {
 of('sort gsort', { kind: 'code', grave: true, when: (call) => cutOption(call, ['compress-program']) ?? false });
 of('rg', { kind: 'code', grave: true, when: (call) => some(call, /^--(?:pre|hostname-bin)(?:=|$)/) ?? false });
 of('man', { kind: 'code', grave: true, when: (call) => option(call, 'PH', '--pager', '--html', '--preprocessor') ?? false });
+// A command in place of a pattern, and a file with code that the shell loads.
+of('less more most', { kind: 'code', grave: true, when: (call) => some(call, /^\+[^ ]{0,9}!/) ?? false });
+of('enable', { kind: 'code', grave: true, when: (call) => some(call, /^-[a-z]*f/) ?? false });
 of('go', { kind: 'code', grave: true, when: (call) => some(call, /^--?(?:toolexec|vettool|exec)(?:=|$)/) ?? false });
 of('wget', { kind: 'code', grave: true, when: (call) => option(call, 'e', '--execute', '--use-askpass', '--config') ?? false });
 of('zip', { kind: 'code', grave: true, when: (call) => some(call, /^-[A-Za-z]*TT|^--unzip-/) ?? false });
@@ -814,7 +818,6 @@ of(
 // As a member of that group: of docker that is all of the machine.
 of('sg newgrp', { kind: 'root', grave: true });
 of('machinectl', { kind: 'root', grave: true, when: (call) => sub(call, /^shell\b/) ?? false });
-// Scripts that run with each commit from now on, and tools that an agent has from then on.
 // As `npm exec -c`: a text for a shell.
 of('npx', {
   kind: 'code',
@@ -825,6 +828,7 @@ of('npx', {
     return args.slice(0, tool < 0 ? args.length : tool).find(({ text }) => /^(?:-c|--call(?:=.*)?)$/.test(text)) ?? false;
   },
 });
+// Scripts that run with each commit from now on, and tools that an agent has from then on.
 of('husky', {
   kind: 'steers',
   grave: true,

@@ -44,7 +44,7 @@ function valuesOf({ args }: ProgramCall, letters: RegExp, long: RegExp): readonl
 // --- Programs that edit a file where it lies.
 of('mmv sponge ed ex vi vim nvim emacs nano pico micro dos2unix unix2dos mac2unix link mknod script', all);
 // What is looked for and what is put in its place come first.
-of('sd rpl sr fastmod codemod', ({ operands }) => operands.slice(2, MOST_FILES));
+of('sd rpl sr fastmod codemod replace-in-file', ({ operands }) => operands.slice(2, MOST_FILES));
 of('ast-grep sg comby crudini', (call) => (has(call, /^(?:-[a-zA-Z]*[Ui]|--update-all|--in-place|--set|--del)$/) ? all(call) : []));
 of('perl ruby', (call) => {
   if (!has(call, /^-[acfghlnpsStTuUvwWXy\d]*i/)) return [];

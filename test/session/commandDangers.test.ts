@@ -709,6 +709,25 @@ test('a text for a shell and a list of any files are seen in whatever way they c
     assert.doesNotMatch(words(line), /steers/, line);
 });
 
+test('rare ways to run a command, to load code and to name a file are seen', () => {
+  for (const line of [
+    ...['less +!sudo x', 'enable -f ./x.so x', 'make -f /tmp/x', 'just -f ../x run', 'npx replace-in-file a b AGENTS.md'],
+    ...["GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0='!rm -rf ~' git x", "PROMPT_COMMAND='rm -rf ~'"],
+  ])
+    assert.ok(isGrave(found(line)), line);
+  assert.equal(words('docker rm x'), 'data');
+  assert.ok(!isGrave(found('docker rm x')));
+  for (const line of [
+    'less +G x',
+    'less +/todo x',
+    'make -f build/Makefile',
+    'GIT_CONFIG_GLOBAL=/dev/null git status',
+    'docker ps',
+    "sed -s '/a/d' x",
+  ])
+    assert.equal(words(line), '', line);
+});
+
 test('the words fit: a forced push deletes no files, a disk that is written over is none that reaches outside alone', () => {
   assert.equal(words('git push --force'), 'history network');
   assert.equal(words('git reset --hard'), 'discards');
