@@ -161,7 +161,7 @@ export class HostedSessions {
     };
     // The sessions before their forks.
     const ordered = entries.toSorted((a, b) => Number(marked(a.head.id)) - Number(marked(b.head.id)));
-    for (const { head, title, at, failed } of ordered) {
+    for (const { head, title, at, failed, runs } of ordered) {
       const profile = this.#deps.profiles().find((one) => one.id === head.profile);
       if (!profile) continue;
       const agent = { kind: 'none', stored: 'unread' } as const;
@@ -175,7 +175,8 @@ export class HostedSessions {
       const stored = title === '' ? await this.stored(hosted) : undefined;
       const shown = title || (stored ? chatTitle(stored) : profile.name);
       const session = sessionOf(hosted);
-      const facts = { title: shown, status: failed ? STATUS.error : STATUS.idle };
+      // A killed host ended no turn.
+      const facts = { title: shown, status: failed || runs ? STATUS.error : STATUS.idle };
       const chats = session.state.chats.map((one) => (one.resource === hosted.chat.resource ? { ...one, ...facts } : one));
       session.state = { ...session.state, chats, ...(hosted.forkOf ? {} : { title: shown, lifecycle: 'ready' as const }) };
       hosted.chat = { ...hosted.chat, ...facts };

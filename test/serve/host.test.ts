@@ -1994,6 +1994,34 @@ test('a session whose last turn has failed says so in the list of every later ru
   }
 });
 
+test('a session whose host ended in its turn, the first one or a later one, is a failed one in the list of every later run', async (t) => {
+  for (const said of ['', 'x'.repeat(200_000)])
+    for (const before of [0, 1]) {
+      const { folder, end, ...served } = await opened(t);
+      await beginTurn(served);
+      if (before > 0) {
+        served.last().endTurn();
+        await served.client.dispatch(CHAT, prompt('t2'));
+      }
+      const turnId = before > 0 ? 't2' : 't1';
+      // Texts that are joined to one record are read whole.
+      for (const partId of ['p', 'q']) served.last().say({ type: 'text.delta', turnId, kind: 'text', partId, text: said });
+      await end();
+      for (let run = 0; run < 2; run += 1) {
+        const again = await restarted(t, folder);
+        const client = new AhpClient(again.host);
+        await client.open();
+        const { items } = (await client.ask('listSessions')) as { readonly items: readonly SessionSummary[] };
+        assert.deepEqual(
+          items.map(({ title, status }) => [title, status & STATUS.activity]),
+          [['Do it', STATUS.error]],
+          `${before} turns before, ${said.length} characters`,
+        );
+        await again.end();
+      }
+    }
+});
+
 test('a model is offered once, by the agent; the first prompt of a session has it already', async (t) => {
   const served = await opened(t);
   const { client, last, folder } = served;

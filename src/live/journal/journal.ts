@@ -25,6 +25,8 @@ export interface JournalEntry {
   /** How many files it has changed. */
   readonly files: number;
   readonly failed?: true;
+  /** Its last turn has not ended; if no process has it open, one was killed in it. */
+  readonly runs?: true;
 }
 export interface OpenSessions {
   readonly ids: readonly SessionId[];
@@ -131,8 +133,8 @@ export class Journal {
   async list(): Promise<readonly JournalEntry[]> {
     const entries = (await this.#scan()).flatMap(({ head, at, bytes }): readonly JournalEntry[] => {
       if (!head || head.turns === 0 || head.version > VERSION) return [];
-      const { title = '', resumeKey, files = 0, failed, used = at } = head;
-      const more = { ...(resumeKey === undefined ? {} : { resumeKey }), ...(failed ? { failed } : {}) };
+      const { title = '', resumeKey, files = 0, failed, runs, used = at } = head;
+      const more = { ...(resumeKey === undefined ? {} : { resumeKey }), ...(failed ? { failed } : {}), ...(runs ? { runs } : {}) };
       return [{ head: headOf(head), title, at: used, bytes, files, ...more }];
     });
     return entries.toSorted((a, b) => b.at - a.at);
@@ -376,11 +378,11 @@ async function lastHead(file: string): Promise<HeadRecord | undefined> {
   return replay.head;
 }
 
-/** Reads the head from the first piece of a file whose last piece holds none. */
+/** Reads the head from the first piece of a file whose last piece holds none: only a turn writes that much without one. */
 async function firstHead(file: string): Promise<HeadRecord | undefined> {
   const replay = await replayPart(file, 0);
   const session = replay.finish();
-  return replay.head && session && { ...replay.head, ...labelsOf(session) };
+  return replay.head && session && { ...replay.head, ...labelsOf(session), runs: true };
 }
 
 async function legacyHead(file: string): Promise<HeadRecord | undefined> {

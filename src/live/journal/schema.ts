@@ -291,6 +291,7 @@ const head = z.looseObject({
   turns: number,
   files: optional(number),
   failed: optional(yes),
+  runs: optional(yes),
   used: optional(number),
   snapshotBytes: optional(number),
 });
@@ -359,6 +360,8 @@ export interface HeadRecord {
   readonly files?: number;
   /** True when the last turn failed. */
   readonly failed?: true;
+  /** True when the last turn has not ended. */
+  readonly runs?: true;
   /** When it was last used, milliseconds since the epoch: files are also written when windows close and hosts end. */
   readonly used?: number;
   /** Bytes of the file after the last compaction. */

@@ -327,7 +327,7 @@ export class JournalWriter implements Disposable {
 }
 
 /** The labels that a session list shows. */
-export function labelsOf(session: Session): Pick<HeadRecord, 'title' | 'resumeKey' | 'turns' | 'files' | 'failed' | 'used'> {
+export function labelsOf(session: Session): Pick<HeadRecord, 'title' | 'resumeKey' | 'turns' | 'files' | 'failed' | 'runs' | 'used'> {
   const { resumeKey, turns } = session;
   const [title, files] = [titleOf(session), filesChanged(session)];
   const last = turns.at(-1);
@@ -338,6 +338,7 @@ export function labelsOf(session: Session): Pick<HeadRecord, 'title' | 'resumeKe
     turns: turns.length,
     ...(files === 0 ? {} : { files }),
     ...(last?.status === 'failed' ? { failed: true } : {}),
+    ...(last?.status === 'running' ? { runs: true } : {}),
     ...(used < KNOWN_SINCE ? {} : { used }),
   };
 }
@@ -378,9 +379,9 @@ function* withHead(head: HeadRecord, session: Session): Generator<KnownRecord> {
 }
 
 /** True for events that change the head. */
-function tellsHead(event: SessionEvent, { turns }: Session): boolean {
-  if (event.type === 'link.ready') return turns.length > 0;
-  return event.type === 'title.set' || event.type === 'resume.set' || (event.type === 'turn.started' && turns.length === 1);
+function tellsHead({ type }: SessionEvent, { turns }: Session): boolean {
+  if (type === 'link.ready') return turns.length > 0;
+  return type === 'title.set' || type === 'resume.set' || type === 'turn.started';
 }
 
 export function journalFile(folder: string, id: string): string {
