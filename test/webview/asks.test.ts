@@ -531,6 +531,18 @@ test('what was ticked and typed since the last frame is sent, too', async () => 
   ]);
 });
 
+test('a plan that the transcript ends with is not repeated on the card that asks for its approval', async () => {
+  const plan = '# Move the port\n1. Read the server';
+  const ask: Question = { ...question, fields: [{ id: 'one', label: 'Approve?', body: `${plan}\n`, choices: [{ label: 'Approve' }] }] };
+  const alone = await Stage.open(session({ ...running, asks: [ask] }));
+  assert.match(alone.text('.question-field'), /Move the port/);
+  const stage = await Stage.open(session(running));
+  await stage.happen({ type: 'text.delta', turnId: 't1', partId: 'p', kind: 'text', text: plan });
+  await stage.happen({ type: 'ask.opened', ask });
+  assert.match(stage.text('.turn'), /Move the port/);
+  assert.doesNotMatch(stage.text('.question-field'), /Move the port/);
+});
+
 test('own words take the place of the one choice', async () => {
   const stage = await Stage.open(session({ ...running, asks: [{ ...question, fields: question.fields.slice(0, 1) }] }));
   await tick(stage, 1);

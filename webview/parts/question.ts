@@ -9,6 +9,8 @@ import { t, visible } from '../strings.ts';
 import type { View } from '../view.ts';
 import { askerView, countdownView, type Paging, pagingView } from './askCard.ts';
 
+/** Parts of the last turn right above the card of what is asked. */
+const END_PARTS = 3;
 /** Secrets while they are typed: ask and field -> text. They never enter the view's memory. */
 const secrets = new Map<string, string>();
 
@@ -81,10 +83,16 @@ function fieldView(
   const touched = given[field.id] !== undefined || given[freeKey(field)] !== undefined;
   return html`<fieldset class="question-field">
     <legend>${visibleText(field.label)}${field.required ? html`<span class="faint"> *</span>` : nothing}</legend>
-    ${field.body === undefined ? nothing : textView(field.body, true)} ${choicesView(view, ask, field, index, given)}
+    ${field.body === undefined || isSaidAbove(view, field.body) ? nothing : textView(field.body, true)} ${choicesView(view, ask, field, index, given)}
     ${takesText(field) ? freeView(view, ask, field, given) : nothing}
     ${touched && problem ? html`<p class="problem">${problem}</p>` : nothing}
   </fieldset>`;
+}
+
+/** Whether the end of the transcript shows the text already, as that of a plan that is to be approved. */
+function isSaidAbove({ session }: View, body: string): boolean {
+  const parts = session.turns.at(-1)?.parts.slice(-END_PARTS) ?? [];
+  return parts.some((part) => part.kind === 'text' && part.text.trim() === body.trim());
 }
 
 function set(view: View, ask: Question, change: DraftAnswers): void {
