@@ -382,6 +382,8 @@ class AhpStep extends Step<AhpState> {
       state.inbox.shift();
       if (update.kind === 'chat') this.chatIs(update.chat);
       else if (state.chat) this.advance(state.chat, reduceChat(state.chat, update.action));
+      // A whole chat needs those of all its turns.
+      if (!state.turn) clear(state.contents);
     }
   }
   contentRead(uri: string, result: unknown, error: Failure | undefined): void {
@@ -458,7 +460,6 @@ class AhpStep extends Step<AhpState> {
     // It may have ended long ago, while there was no connection. A host that does not know how long it took says 0.
     const at = this.state.phase === 'opening' || duration > 0 ? { at: turn.startedAt + duration } : {};
     const error = responseParts.findLast((part) => part.kind === 'error');
-    clear(this.state.contents);
     this.unfollowAll();
     // They wait in the host, and begin turns of their own.
     const waiting = this.state.chat?.queuedMessages?.map(({ id }) => id) ?? [];
