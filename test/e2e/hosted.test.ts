@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
 import { type RunningHost, runningHost } from '../../src/live/hostProcess.ts';
+import { Window } from './pages/window.ts';
 import { suite } from './suite.ts';
 import { until } from './until.ts';
 
@@ -213,6 +214,67 @@ test(
     assert.match((await chat.turns.first().textContent()) ?? '', /by-the-phone/, 'the transcript is there');
     assert.ok(!existsSync(path.join(folder, 'killed.txt')));
     await window.command('Parley: Stop Agent Host');
+    await until(() => running('parley.js').length === 0, 'the host is stopped');
+  }),
+);
+
+test(
+  'a second window shows a session that the first has open, and what it changed; what another session changes after a restart of the host stays with that one',
+  inWindow(async ({ window: first, folder, storage, running }) => {
+    await first.openChat();
+    await first.command('Parley: New Session');
+    await first.chat.turns.first().waitFor({ state: 'detached' });
+    await first.chat.exchange('find countTags');
+    await first.chat.say('replace "Hello" with "Welcome" in src/main.ts');
+    await first.pick.row('Allow once').waitFor();
+    await first.pick.answer('A');
+    await first.chat.lastTurn.getByText('1 file changed').waitFor();
+
+    const page = await first.page.context().newPage();
+    await page.goto(first.page.url(), { waitUntil: 'domcontentloaded' });
+    const second = new Window(page);
+    await second.ready();
+    await second.openChat();
+    await second.chat.frame.locator('.title-button').click();
+    await second.chat.frame.locator('.session-title', { hasText: 'find countTags' }).click();
+    const [searched, edited] = [second.chat.turns.nth(0), second.chat.turns.nth(1)];
+    await edited.getByText('1 file changed').waitFor();
+    await edited.getByRole('button', { name: 'Keep: src/main.ts' }).waitFor();
+    assert.equal(await searched.locator('.changes').count(), 0);
+    await second.pictures('hosted-second-window');
+
+    const host = runningHost(path.join(storage, 'host'));
+    assert.ok(host);
+    process.kill(host.pid, 'SIGKILL');
+    await until(() => running('parley.js').length === 0, 'the host is gone');
+    await second.command('Parley: Start Agent Host');
+    await second.command('Parley: New Session');
+    await second.chat.turns.first().waitFor({ state: 'detached' });
+    await second.chat.say('replace "ink" with "pens" in notes.txt');
+    await second.pick.row('Allow once').waitFor();
+    await second.pick.answer('A');
+    await second.chat.lastTurn.getByText('1 file changed').waitFor();
+
+    await page.bringToFront();
+    await first.page.bringToFront();
+    await first.chat.exchange('read TODO.md');
+    const changes = await Promise.all((await first.chat.turns.all()).map((turn) => turn.locator('.changes').allTextContents()));
+    assert.deepEqual(
+      changes.map((all) => all.length),
+      [0, 1, 0],
+    );
+    assert.match(changes[1]?.[0] ?? '', /main\.ts/);
+    await first.pictures('hosted-after-restart');
+
+    await page.bringToFront();
+    await second.chat.frame.locator('.title-button').click();
+    await second.chat.frame.locator('.session-title', { hasText: 'find countTags' }).click();
+    await edited.getByRole('button', { name: 'Undo: src/main.ts' }).click();
+    await edited.getByRole('button', { name: 'Undo', exact: true }).click();
+    await edited.getByText('Undone').waitFor();
+    assert.match(readFileSync(path.join(folder, 'src/main.ts'), 'utf8'), /'Hello from/);
+    await page.close();
+    await first.command('Parley: Stop Agent Host');
     await until(() => running('parley.js').length === 0, 'the host is stopped');
   }),
 );
