@@ -24,7 +24,8 @@ export async function restartAgent(session: HostedSession & Pick<LiveSession, 'r
 async function mayEnd({ store }: HostedSession, action: string, ask: Warn): Promise<boolean> {
   const { now } = store;
   const background = now.background ?? [];
-  if (now.link.state === 'closed' || (!isBusy(now) && background.length === 0)) return true;
+  // Without a connection nothing is interrupted here: in a host, a turn goes on.
+  if (now.link.state !== 'ready' || (!isBusy(now) && background.length === 0)) return true;
   const names = background.map((one) => one.text).join(', ');
   const working = vscode.l10n.t('{0} is at work. What it is doing is interrupted.', now.agent.name);
   const text = isBusy(now) ? working : `${working} ${vscode.l10n.t('In the background: {0}', names)}`;

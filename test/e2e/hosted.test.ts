@@ -204,8 +204,10 @@ test(
     assert.ok(host);
     process.kill(host.pid, 'SIGKILL');
     await until(() => running('parley.js').length === 0, 'the host is gone');
+    const connection = chat.frame.getByRole('region', { name: 'Connection' });
+    await connection.getByText('The connection was lost.').waitFor();
     await window.pictures('hosted-killed');
-    await window.command('Parley: Start Agent Host');
+    await connection.getByRole('button', { name: 'Restart Agent' }).click();
     await pick.row('Allow once').waitFor({ state: 'detached' });
     await chat.settled(chat.lastTurn);
     await window.pictures('hosted-started-again');

@@ -54,6 +54,14 @@ describe('restarting an agent', () => {
     assert.deepEqual(restarts, []);
   });
 
+  it('does not ask while the connection to the host of a turn is lost', async () => {
+    const fakeHost = new FakeSessionHost('/', 'a');
+    fakeHost.say('a', { type: 'link.opening', note: 'The connection was lost.' });
+    const { restarts, session } = restarting(fakeHost);
+    await restartAgent(session, async () => assert.fail('it asked'));
+    assert.deepEqual(restarts, ['a']);
+  });
+
   it('does not ask when the user has stopped the turn and the agent goes on', async () => {
     const fakeHost = new FakeSessionHost('/', 'a');
     fakeHost.say('a', { type: 'turn.stopping', turnId: 't' });

@@ -773,7 +773,8 @@ class AhpStep extends Step<AhpState> {
     const delay = setup.limits.reconnect[state.attempts];
     if (state.phase !== 'ready' || delay === undefined) return this.over(why.reason);
     state.attempts += 1;
-    this.emit({ type: 'link.opening', note: t('The connection was lost.') });
+    const note = t('Trying again ({0} of {1}): {2}', state.attempts, setup.limits.reconnect.length, t('The connection was lost.'));
+    this.emit({ type: 'link.opening', note, next: ['restart'] });
     this.timer('reconnect', delay);
   }
   openAgain(): void {
