@@ -604,6 +604,15 @@ export class ChangeSet {
     });
   }
 
+  /** Another session's agent has written that file: lines that were undone here, and that it has again, are that agent's. */
+  othersWrote(file: string, content: ContentKey): Promise<void> {
+    return this.#run(() => this.#followUndone(nameOf(this.#folders, file) ?? '', content));
+  }
+
+  async #followUndone(name: string, content: ContentKey): Promise<void> {
+    if (this.#deps.undone.has(name)) this.#deps.undone.follow(name, shortText(await this.#textOf(content)));
+  }
+
   async #userSaved(name: string, file: string, text?: string): Promise<void> {
     const known = this.#scan.files.get(name);
     const state =
@@ -1013,7 +1022,7 @@ export class ChangeSet {
     const who = explain?.(file, to, await this.#changedAt(name));
     if (who === 'other' || who === 'later') return this.#absorbUser(name, to);
     this.#state = withoutKnown(this.#state, name);
-    if (this.#deps.undone.has(name)) this.#deps.undone.follow(name, shortText(await this.#textOf(to)));
+    await this.#followUndone(name, to);
     for (const [moved, one] of this.#state.tracked)
       if (one.from === name && to !== null) this.#state = withoutMove(this.#state, moved, name);
     // A file that the same prompt has moved here and then deleted is gone from where it was.

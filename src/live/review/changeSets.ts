@@ -364,6 +364,7 @@ export class ChangeSets implements Disposable {
       if (isEarly && !mine?.named && others.length > 0) return 'later';
       if (!mine?.named && theirs.some(({ named }) => named || !mine)) return 'other';
       this.#claims.set(file, { id, content, at: performance.now() });
+      for (const [other, set] of this.#sets) if (other !== id) this.#report(set.othersWrote(file, content));
       return mine?.callId === undefined ? undefined : { callId: mine.callId };
     };
   }

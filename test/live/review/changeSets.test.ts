@@ -105,6 +105,37 @@ test(
 );
 
 test(
+  'lines that were undone in one session, and that another one’s agent has written since, are that agent’s alone',
+  withFakeHost(['a', 'b'], async (fakeHost) => {
+    const lines = Array.from({ length: 20 }, (_, at) => `row ${at + 1}`);
+    const text = (...all: readonly string[]) => `${all.join('\n')}\n`;
+    const spelled = text(...lines.with(4, 'row five').with(15, 'row sixteen'));
+    const file = fakeHost.path('x');
+    const undoFirst = async (id: string) => {
+      const [first] = hunksOfSegments((await fakeHost.sets.of(id)?.segments(file)) ?? []);
+      assert.ok(first);
+      await fakeHost.sets.of(id)?.settle(file, 'undo', [first]);
+    };
+    for (const id of ['a', 'b'] as const) {
+      fakeHost.write('x', text(...lines));
+      await fakeHost.start(id);
+      fakeHost.write('x', spelled);
+      fakeHost.end(id);
+      await fakeHost.until(() => fakeHost.rows(id)?.length === 1);
+      await undoFirst(id);
+      if (id === 'a') await undoFirst(id);
+    }
+    assert.equal(readFileSync(file, 'utf8'), text(...lines.with(15, 'row sixteen')));
+    // Settles after what has been heard of the undoing.
+    await fakeHost.sets.of('a')?.corrections();
+    assert.deepEqual(
+      fakeHost.sets.changing(file).map(({ id }) => id),
+      ['b'],
+    );
+  }),
+);
+
+test(
   'what one session’s user undoes while another’s agent works is not that agent’s',
   withFakeHost(['a', 'b'], async (fakeHost) => {
     fakeHost.write('x', 'one\n');
