@@ -82,6 +82,27 @@ test(
 );
 
 test(
+  'a row keeps a short folder whole, with no more than a space before it',
+  inWindow(async ({ window, folder }) => {
+    const { chat } = window;
+    const file = path.join(folder, 'src/short.ts');
+    writeFileSync(file, 'a');
+    const content = [{ type: 'diff', path: file, oldText: 'a', newText: 'b' }];
+    void ask({ toolCallId: 'short', kind: 'edit', title: 'Edit', status: 'pending', content }, options);
+    await allowed(window);
+    agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'short', status: 'completed' });
+    const row = chat.call('src/short.ts').locator('.row-line');
+    await row.locator('.folder').waitFor();
+    for (const width of [...WIDTHS, 340]) {
+      await window.chatWidth(width);
+      await isWhole(row.locator('.folder'), row);
+      const [verb, at] = [await row.locator('.call-title > bdi').first().boundingBox(), await row.locator('.folder').boundingBox()];
+      assert.ok(verb && at && at.x - verb.x - verb.width < 5, `${width} px: ${JSON.stringify({ verb, at })}`);
+    }
+  }),
+);
+
+test(
   'a new file on a row is shown as far as it is not folded, without a place of its own to scroll in',
   inWindow(async ({ window, folder }) => {
     const { chat } = window;

@@ -168,7 +168,8 @@ function titleOf(words: CallWords): string {
 /** The path of a file: where there is no room its folder gives way, as the name says more. */
 function pathView(path: string): TemplateResult {
   const at = Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1;
-  return html`<bdi class="thing path"><span class="folder"><span>${byFolders(path.slice(0, at))}</span></span><wbr /><span class="name">${visible(path.slice(at))}</span></bdi>`;
+  const folder = at === 0 ? nothing : html`<span class="folder">${byFolders(path.slice(0, at))}</span><wbr />`;
+  return html`<bdi class="thing path">${folder}<span class="name">${visible(path.slice(at))}</span></bdi>`;
 }
 
 /** Numbers of added and removed lines, where the words name one file. */
