@@ -4,7 +4,7 @@ import type { Content } from '../src/session/model.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { named } from './completion.ts';
 import { iconOf } from './icons.ts';
-import { type MentionPlace, mentionsIn, textPieces } from './mentions.ts';
+import { isFolder, type MentionPlace, mentionsIn, textPieces } from './mentions.ts';
 import { chipLabel } from './parts/content.ts';
 import { t } from './strings.ts';
 import { LARGEST_PICTURE } from './ui.ts';
@@ -34,10 +34,6 @@ export function attachmentsView(view: View): TemplateResult | typeof nothing {
       view,
       items.map(({ content }) => content),
     )}`;
-}
-
-function isFolder(content: Content): boolean {
-  return content.type === 'file' && /[\\/]$/.test(content.path);
 }
 
 /** The files and folders that the text names by their paths. */

@@ -16,6 +16,11 @@ interface TextPiece {
   readonly content?: FileContent;
 }
 
+/** True for a folder: its path ends as one. */
+export function isFolder(content: Content): boolean {
+  return content.type === 'file' && /[\\/]$/.test(content.path);
+}
+
 /** The files and folders among the contents that the text names by their paths, longest name first. */
 export function mentionsIn(text: string, contents: readonly Content[], cwd: string): readonly MentionPlace[] {
   const found = contents.flatMap((content): MentionPlace[] => {

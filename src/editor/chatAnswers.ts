@@ -28,7 +28,7 @@ import type { SessionList } from './sessionList.ts';
 import { modelSettings, setModel } from './settings.ts';
 import type { Starter } from './starter.ts';
 import type { TerminalPanel } from './terminalPanel.ts';
-import { doesNotExist, inWorkspace, isNamedBy, isWorkspaceFile } from './workspaceFiles.ts';
+import { doesNotExist, inWorkspace, isFolder, isNamedBy, isWorkspaceFile } from './workspaceFiles.ts';
 
 export interface ChatAnswersDeps {
   readonly sessions: Sessions;
@@ -171,7 +171,8 @@ function editorAnswers(deps: ChatAnswersDeps) {
         throw new Error(vscode.l10n.t('{0} (outside the workspace)', file));
       }
       if (await doesNotExist(wanted)) throw new Error(vscode.l10n.t('{0} does not exist.', file));
-      if (line === undefined) await openAtChange(wanted, await deps.changes.firstLine(wanted));
+      if (await isFolder(wanted)) await vscode.commands.executeCommand('revealInExplorer', vscode.Uri.file(wanted));
+      else if (line === undefined) await openAtChange(wanted, await deps.changes.firstLine(wanted));
       else await reveal(wanted, line);
       return null;
     },

@@ -19,6 +19,15 @@ export async function isWorkspaceFile(file: string, folders: readonly string[] =
   }
 }
 
+/** True for an existing folder. */
+export async function isFolder(file: string): Promise<boolean> {
+  try {
+    return ((await vscode.workspace.fs.stat(vscode.Uri.file(file))).type & vscode.FileType.Directory) !== 0;
+  } catch {
+    return false;
+  }
+}
+
 /** True for a path without a file, on disk or as an open text. */
 export async function doesNotExist(file: string): Promise<boolean> {
   const uri = vscode.Uri.file(file);

@@ -75,7 +75,7 @@ test(
 );
 
 test(
-  'a file that is picked stands in the message once, as a link, and the message is in the history of the next session',
+  'a file that is picked stands in the message once, as a chip, and the message is in the history of the next session',
   inWindow(async ({ window }) => {
     const { chat, page } = window;
     await window.openChat();
@@ -106,6 +106,22 @@ test(
     assert.equal(await chat.composer.inputValue(), text);
     await chat.composer.fill('');
     await page.locator('.tab.active').waitFor();
+  }),
+);
+
+test(
+  'a folder that a message names is a chip that shows it in the explorer',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    await chat.composer.fill('');
+    await chat.composer.pressSequentially('List @src');
+    await chat.frame.locator('[role=option]:has(.icon-folder)').first().click();
+    await chat.composer.press('Enter');
+    await chat.settled(chat.lastTurn);
+    await window.pictures('mentions-folder');
+    await chat.lastTurn.locator('.mention', { hasText: '@src/' }).click();
+    await page.locator('.explorer-folders-view .monaco-list-row.selected', { hasText: 'src' }).waitFor();
+    await window.openChat();
   }),
 );
 

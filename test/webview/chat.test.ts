@@ -1004,7 +1004,26 @@ test('what the agent ran because of an earlier answer says that the agent keeps 
   assert.doesNotMatch(stage.text('.sum'), /rule/);
 });
 
-test('a file that a message names is a link in it and no chip; a text that is no file is shown by its chip', async () => {
+test('a folder that a message names is a chip in it with the sign of a folder, which shows it', async () => {
+  const prompt = [
+    { type: 'text', text: 'Look into @src/ and @src/a.ts.' },
+    { type: 'file', path: '/code/sample/src/' },
+    { type: 'file', path: '/code/sample/src/a.ts' },
+  ] as const;
+  const stage = await Stage.open(session({ turns: [turn({ prompt })] }));
+  assert.deepEqual(
+    stage.all('.prompt .mention').map((one) => [one.textContent, one.title, one.querySelector('.icon')?.getAttribute('class')]),
+    [
+      ['@src/', '/code/sample/src/', 'icon icon-folder'],
+      ['@src/a.ts', '/code/sample/src/a.ts', 'icon icon-file'],
+    ],
+  );
+  stage.find('.prompt .mention').click();
+  await stage.settle();
+  assert.deepEqual(stage.calls('open'), [{ path: '/code/sample/src/' }]);
+});
+
+test('a file that a message names is a chip in its text and none below; a text that is no file is shown by its chip', async () => {
   const prompt = [
     { type: 'text', text: 'Move it from @src/a.ts to @src/a.tsx, please.' },
     { type: 'file', path: '/code/sample/src/a.ts' },

@@ -6,8 +6,8 @@ import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { targetOf } from '../links.ts';
 import { textView } from '../markdownView.ts';
-import { type MentionPlace, mentionsIn, textPieces } from '../mentions.ts';
-import { t, visible } from '../strings.ts';
+import { isFolder, type MentionPlace, mentionsIn, textPieces } from '../mentions.ts';
+import { byFolders, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { fold, plainText } from './fold.ts';
 
@@ -54,7 +54,7 @@ function chip(view: View, content: Content): TemplateResult {
   switch (content.type) {
     case 'file':
       return html`<button class="chip" type="button" title=${visibleText(content.path)} @click=${() => view.act.open(content.path, content.lines?.[0])}>
-        ${iconOf('file')}${text}
+        ${iconOf(isFolder(content) ? 'folder' : 'file')}${text}
       </button>`;
     case 'link': {
       const target = targetOf(content.uri);
@@ -102,7 +102,7 @@ export function promptView(view: View, key: string, content: readonly Content[],
   return html`<div class="prompt" data-vscode-context=${place ?? nothing}>
     <h2 class="sr-only">${t('You')}</h2>
     ${sender === undefined ? nothing : html`<div class="sender"><bdi>${visible(sender)}</bdi></div>`}
-    ${text === '' ? nothing : plainText(view, `${key}:prompt`, text, (shown) => mentionLinks(view, shown, mentions))}
+    ${text === '' ? nothing : plainText(view, `${key}:prompt`, text, (shown) => mentionChips(view, shown, mentions))}
     ${attached.length === 0 ? nothing : html`<div class="chips">${attached.map((one, at) => promptChip(view, `${key}:attached${at}`, one))}</div>`}
     ${attached.map((one, at) => attachedText(view, `${key}:attached${at}`, one))}
   </div>`;
@@ -125,12 +125,12 @@ function attachedText(view: View, key: string, content: Content): TemplateResult
   return isLooseText(content) && isUnfolded(view.memory, key, false) ? plainText(view, `${key}:text`, visibleText(content.text)) : nothing;
 }
 
-/** Draws the mentions in a text as links. */
-function mentionLinks(view: View, text: string, mentions: readonly MentionPlace[]): unknown {
+/** Draws the mentions in a text as chips, which open the file or show the folder. */
+function mentionChips(view: View, text: string, mentions: readonly MentionPlace[]): unknown {
   return textPieces(text, mentions).map(({ text: piece, content }) =>
     content === undefined
       ? piece
-      : html`<button class="mention" type="button" title=${visibleText(content.path)} @click=${() => view.act.open(content.path)}>${visible(piece)}</button>`,
+      : html`<button class="mention" type="button" title=${visibleText(content.path)} @click=${() => view.act.open(content.path)}>${iconOf(isFolder(content) ? 'folder' : 'file')}<bdi>${byFolders(piece)}</bdi></button>`,
   );
 }
 
