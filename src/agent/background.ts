@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { messageOf } from '../base/log.ts';
+import { localize } from './locale.ts';
 import { BoundedOutput } from './tools/boundedOutput.ts';
 import type { AgentTask, TaskEnd, ToolOutcome } from './tools/tool.ts';
 
@@ -14,6 +15,7 @@ export interface TaskContext {
 interface Running {
   task: AgentTask;
   message: string;
+  told: string | undefined;
   readonly output: BoundedOutput;
   readonly stop: AbortController;
   over: Promise<void>;
@@ -33,6 +35,7 @@ export class Background {
     const running: Running = {
       task: { id, kind, description, status: 'running' },
       message: '',
+      told: undefined,
       output: new BoundedOutput(),
       stop: new AbortController(),
       over: Promise.resolve(),
@@ -92,12 +95,20 @@ export class Background {
       const outcome = await run(context);
       isError = outcome.isError;
       running.message = outcome.message;
+      running.told = outcome.told;
       if (running.output.text === '') running.output.push(outcome.text);
     } catch (error) {
       running.message = messageOf(error);
     }
     if (signal.aborted) running.message = 'It was stopped.';
+    if (signal.aborted) running.told = localize(running.message, '已停止。');
     running.task = { ...running.task, status: signal.aborted ? 'killed' : isError ? 'failed' : 'completed' };
-    this.#ended.push({ id: `${id}.${running.task.status}`, task: running.task, message: running.message, at: Date.now() });
+    this.#ended.push({
+      id: `${id}.${running.task.status}`,
+      task: running.task,
+      message: running.message,
+      ...(running.told === undefined ? {} : { told: running.told }),
+      at: Date.now(),
+    });
   }
 }

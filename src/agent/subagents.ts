@@ -5,7 +5,7 @@ import type { Frontend } from './frontend.ts';
 import { History } from './history.ts';
 import { isModelError } from './models/model.ts';
 import { begun } from './tools/tasks.ts';
-import { type AgentTool, defineTool, done, failed, ToolFailure, type ToolRunContext } from './tools/tool.ts';
+import { type AgentTool, defineTool, done, type ToolRunContext, toldFailed, toldFailure } from './tools/tool.ts';
 import { runTurn, type TurnContext } from './turn.ts';
 
 type SubagentKind = 'general' | 'explore';
@@ -40,12 +40,14 @@ export function agentTool(run: RunSubagent, background?: Background): AgentTool 
         const { callId } = context;
         const task = background.start('agent', description, async (task) => {
           const report = await run(order, { callId, signal: task.signal }, task);
-          return report === '' ? failed('It ended without a report.') : done(report, 'It has given its report.');
+          return report === '' ? toldFailed('It ended without a report.', '结束时没有报告。') : done(report, 'It has given its report.');
         });
         return begun(task);
       }
       const report = await run(order, context);
-      return report === '' ? failed('The sub-agent ended without a report.') : done(report, 'The report of the sub-agent.');
+      return report === ''
+        ? toldFailed('The sub-agent ended without a report.', '子智能体结束时没有报告。')
+        : done(report, 'The report of the sub-agent.');
     },
   });
 }
@@ -102,7 +104,7 @@ export function subagentsOf(parent: SharedContext, tools: readonly AgentTool[]):
       const report = lastWords(history);
       return end.status === 'finished' ? report : `${report}\n\n(Stopped after ${end.steps} steps.)`;
     } catch (error) {
-      if (isModelError(error)) throw new ToolFailure(`The sub-agent failed: ${error.message}`);
+      if (isModelError(error)) throw toldFailure(`The sub-agent failed: ${error.message}`, `子智能体失败：${error.message}`);
       throw error;
     } finally {
       frontend.emit({ type: 'turn.ended' });

@@ -6,7 +6,7 @@ import { readFileTool, strReplaceFileTool, writeFileTool } from './tools/files.t
 import { globTool, grepTool, listDirectoryTool } from './tools/searching.ts';
 import { shellTool } from './tools/shell.ts';
 import { backgroundShell, taskTools } from './tools/tasks.ts';
-import { type AgentTool, checkerOf, ToolFailure } from './tools/tool.ts';
+import { type AgentTool, checkerOf, toldFailure } from './tools/tool.ts';
 import { askUserQuestionTool, type Planning, planModeTools, setTodoListTool } from './tools/user.ts';
 
 /** The agent's own tools. A client's tool of one of these names is refused. */
@@ -58,7 +58,7 @@ function clientTool(offer: ModelTool, frontend: Frontend): AgentTool {
     runsInClient: true,
     run: async (input, context) => {
       const problem = (await checkerOf(offer.parameters))(input);
-      if (problem !== undefined) throw new ToolFailure(`Invalid arguments: ${problem}`);
+      if (problem !== undefined) throw toldFailure(`Invalid arguments: ${problem}`, `参数无效：${problem}`);
       return frontend.callClient({ id: context.callId, name: offer.name, input: JSON.stringify(input) }, context.signal);
     },
   };

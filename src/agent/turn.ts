@@ -16,7 +16,7 @@ import {
   type UserPart,
 } from './models/model.ts';
 import { runCommand } from './tools/runCommand.ts';
-import { type AgentTool, failed, Rejected, type TaskEnd, ToolFailure, type ToolOutcome, type ToolRunContext } from './tools/tool.ts';
+import { type AgentTool, Rejected, type TaskEnd, ToolFailure, type ToolOutcome, type ToolRunContext, toldFailed } from './tools/tool.ts';
 import type { Workspace } from './workspace/paths.ts';
 import { diskFiles } from './workspace/textFile.ts';
 
@@ -299,9 +299,12 @@ interface Ended {
 
 async function runCall(context: CallContext, call: ModelCall): Promise<Ended> {
   const tool = context.findTool(call.name);
-  if (!tool) return problem(`There is no tool "${call.name}". The tools are: ${context.toolNames().join(', ')}.`);
+  if (!tool) {
+    const there = `There is no tool "${call.name}". The tools are: ${context.toolNames().join(', ')}.`;
+    return problem(there, `没有工具“${call.name}”。`);
+  }
   const input = parse(call.input);
-  if (input === undefined) return problem('The arguments are not valid JSON. Send one JSON object.');
+  if (input === undefined) return problem('The arguments are not valid JSON. Send one JSON object.', '参数不是有效的 JSON。');
   try {
     const refused = await context.watch.before(call, input, tool, context.signal);
     if (refused !== undefined) return problem(refused);
@@ -336,24 +339,21 @@ function sceneOf(context: CallContext, call: ModelCall): ToolRunContext {
 }
 
 function endOf(error: unknown, signal: AbortSignal): Ended {
-  if (signal.aborted) return problem('Cancelled by the user before it was done.');
+  if (signal.aborted) return problem('Cancelled by the user before it was done.', '用户已取消。');
   if (error instanceof Rejected) {
     const { feedback } = error;
     if (feedback === undefined)
-      return { outcome: failed(REJECTED, '', [{ type: 'brief', text: localize('Rejected', '已拒绝') }]), no: 'plain' };
+      return { outcome: toldFailed(REJECTED, '已拒绝', '', [{ type: 'brief', text: localize('Rejected', '已拒绝') }]), no: 'plain' };
     return {
-      outcome: failed(`${REJECTED} The user says: ${feedback}`, '', [
+      outcome: toldFailed(`${REJECTED} The user says: ${feedback}`, `已拒绝：${feedback}`, '', [
         { type: 'brief', text: localize(`Rejected: ${feedback}`, `已拒绝：${feedback}`) },
       ]),
       no: 'withFeedback',
     };
   }
-  if (error instanceof ToolFailure) return { outcome: failure(error) };
-  return { outcome: { ...failed(`The tool failed: ${messageOf(error)}`), isBroken: true } };
-}
-
-function failure({ message, told }: ToolFailure): ToolOutcome {
-  return { ...failed(message), ...(told === undefined || told === message ? {} : { told }) };
+  if (error instanceof ToolFailure) return { outcome: toldFailed(error.message, error.told ?? error.message) };
+  const why = messageOf(error);
+  return { outcome: { ...toldFailed(`The tool failed: ${why}`, `工具失败：${why}`), isBroken: true } };
 }
 
 /** Both texts of a very large file would make the memory of a session heavy: without them only the words of the edit are shown again. */
@@ -363,8 +363,8 @@ function keptDiffs({ shown }: ToolOutcome): readonly KeptDiff[] {
   return size > MOST_KEPT ? [] : diffs;
 }
 
-function problem(message: string): Ended {
-  return { outcome: failed(message) };
+function problem(message: string, chinese = message): Ended {
+  return { outcome: toldFailed(message, chinese) };
 }
 
 /** Undefined when it is not JSON; nothing at all counts as an empty object. */

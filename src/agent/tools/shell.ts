@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { localize } from '../locale.ts';
 import { BoundedOutput } from './boundedOutput.ts';
-import { defineTool, done, failed } from './tool.ts';
+import { defineTool, done, failed, toldFailed } from './tool.ts';
 
 const DEFAULT_SECONDS = 60;
 const MOST_SECONDS = 600;
@@ -34,12 +34,17 @@ export const shellTool = defineTool({
     );
     context.signal.throwIfAborted();
     const text = output.text;
-    if (end.type === 'failed') return failed(`The command could not be started: ${end.message}`, text);
+    if (end.type === 'failed') return toldFailed(`The command could not be started: ${end.message}`, `无法启动命令：${end.message}`, text);
     if (end.type === 'timeout')
-      return failed(`Ended after ${seconds} s, with everything it had started. Give a longer timeout if it needs one.`, text);
+      return toldFailed(
+        `Ended after ${seconds} s, with everything it had started. Give a longer timeout if it needs one.`,
+        `已在 ${seconds} 秒后结束，包括它启动的所有进程。`,
+        text,
+      );
     const cut = output.dropped > 0 ? ' The output was cut in the middle.' : '';
     if (end.code === 0) return done(text, `Exit code 0.${text === '' ? ' No output.' : ''}${cut}`);
-    const outcome = failed(`${end.signal ? `Ended by ${end.signal}.` : `Exit code ${end.code}.`}${cut}`, text);
+    if (end.signal) return toldFailed(`Ended by ${end.signal}.${cut}`, `被 ${end.signal} 结束。`, text);
+    const outcome = failed(`Exit code ${end.code}.${cut}`, text);
     return typeof end.code === 'number' ? { ...outcome, exitCode: end.code } : outcome;
   },
 });

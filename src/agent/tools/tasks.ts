@@ -7,11 +7,11 @@ import {
   type AgentTool,
   defineTool,
   done,
-  failed,
   type OutcomeDisplay,
-  ToolFailure,
   type ToolOutcome,
   type ToolRunContext,
+  toldFailed,
+  toldFailure,
 } from './tool.ts';
 
 /** Long enough for any work day; what runs longer is ended. */
@@ -37,9 +37,10 @@ export function backgroundShell(background: Background): AgentTool {
       const task = background.start('bash', line, async ({ signal, output }) => {
         const spec = { command: input.command, cwd: workspace.cwd, seconds: input.timeout ?? MOST_SECONDS, signal };
         const end = await runCommand(spec, output);
-        if (end.type === 'failed') return failed(`It could not be started: ${end.message}`);
-        if (end.type === 'timeout') return failed(`Ended after ${spec.seconds} s.`);
-        return end.code === 0 ? done('', 'Exit code 0.') : failed(end.signal ? `Ended by ${end.signal}.` : `Exit code ${end.code}.`);
+        if (end.type === 'failed') return toldFailed(`It could not be started: ${end.message}`, `无法启动：${end.message}`);
+        if (end.type === 'timeout') return toldFailed(`Ended after ${spec.seconds} s.`, `已在 ${spec.seconds} 秒后结束。`);
+        if (end.signal) return toldFailed(`Ended by ${end.signal}.`, `被 ${end.signal} 结束。`);
+        return end.code === 0 ? done('', 'Exit code 0.') : toldFailed(`Exit code ${end.code}.`, `退出代码 ${end.code}。`);
       });
       return begun(task);
     },
@@ -60,7 +61,7 @@ function shownTask(task: AgentTask): OutcomeDisplay {
 export function taskTools(background: Background): readonly AgentTool[] {
   const find = (id: string) => {
     const found = background.find(id);
-    if (!found) throw new ToolFailure(`There is no task ${id}. TaskList shows them.`);
+    if (!found) throw toldFailure(`There is no task ${id}. TaskList shows them.`, `没有任务 ${id}。`);
     return found;
   };
   return [

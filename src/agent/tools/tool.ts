@@ -53,6 +53,8 @@ export interface TaskEnd {
   readonly id: string;
   readonly task: AgentTask;
   readonly message: string;
+  /** The message for the user, where it is in another language. */
+  readonly told?: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
 }
@@ -133,7 +135,7 @@ export function defineTool<S extends z.ZodMiniType>(spec: {
     },
     run: async (input, context) => {
       const parsed = spec.input.safeParse(input);
-      if (!parsed.success) throw new ToolFailure(`Invalid arguments: ${problemsOf(parsed.error)}`);
+      if (!parsed.success) throw toldFailure(`Invalid arguments: ${problemsOf(parsed.error)}`, `参数无效：${problemsOf(parsed.error)}`);
       return spec.run(parsed.data, context);
     },
   };
@@ -145,6 +147,12 @@ export function done(text: string, message: string, shown: readonly OutcomeDispl
 
 export function failed(message: string, text = '', shown: readonly OutcomeDisplay[] = []): ToolOutcome {
   return { isError: true, text, message, shown };
+}
+
+/** A failed outcome with a message for the user beside that for the model, as `toldFailure` has. */
+export function toldFailed(english: string, chinese: string, text = '', shown: readonly OutcomeDisplay[] = []): ToolOutcome {
+  const told = localize(english, chinese);
+  return { ...failed(english, text, shown), ...(told === english ? {} : { told }) };
 }
 
 /** The problems of a failed parse, one line. */

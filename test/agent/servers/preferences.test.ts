@@ -20,7 +20,7 @@ interface Scene {
 }
 
 /** A server that listens: posts one body to it and reads the answer to its end. */
-async function posted({ t, cwd, env, flags }: Scene, face: string, body: object): Promise<void> {
+async function posted({ t, cwd, env, flags }: Scene, face: string, body: object): Promise<string> {
   const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--protocol', face, ...flags], {
     cwd,
     env: { ...process.env, ...env, PARLEY_AGENT_TOKEN: 'tok', KIMI_SHARE_DIR: `${cwd}.home` },
@@ -36,20 +36,25 @@ async function posted({ t, cwd, env, flags }: Scene, face: string, body: object)
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
   const answer = await response.text();
   assert.equal(response.status, 200, answer);
+  return answer;
 }
 
-const faces: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
-  acp: ({ t, cwd, env, flags }) =>
-    withAgent(
+/** Each says one thing to its server, and gives what that sent. */
+const faces: Readonly<Record<string, (scene: Scene) => Promise<string>>> = {
+  acp: async ({ t, cwd, env, flags }) => {
+    let said = '';
+    await withAgent(
       t,
       cwd,
       async (agent, { updates }) => {
         const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] });
-        assert.equal((await say(agent, sessionId, 'go')).stopReason, 'max_turn_requests');
-        assert.match(JSON.stringify(updates), /"name":"skill:tidy"/);
+        said += (await say(agent, sessionId, 'go')).stopReason;
+        said += JSON.stringify(updates);
       },
       { env, args: flags },
-    ),
+    );
+    return said;
+  },
   'ai-sdk': (scene) => posted(scene, 'ai-sdk', { id: 'chat', messages: [user('go')] }),
   a2a: (scene) => {
     const message = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'go' }] };
@@ -60,18 +65,25 @@ const faces: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
     agent.say(request(text('go')));
     await lendNothing(agent);
     await agent.line(finished);
-    assert.match(agent.told.out, /MaxSessionTurns/);
+    return agent.told.out;
   },
   "Qwen's messages": async ({ t, env, flags }) => {
     const agent = servedWith(t, env, ...MESSAGES, ...flags);
     agent.say({ type: 'user', message: { role: 'user', content: 'go' } });
     await agent.line((line) => line.type === 'result');
+    return agent.told.out;
   },
   'plain text': async ({ t, env, flags }) => {
     const agent = servedWith(t, env, '--output-format', 'text', ...flags);
     agent.end('go');
     assert.equal(await agent.exited, 0);
+    return agent.told.out;
   },
+};
+/** What some of them say of the limit and of the skills. */
+const says: Readonly<Record<string, readonly RegExp[]>> = {
+  acp: [/^max_turn_requests/, /"name":"skill:tidy"/],
+  "Qwen's envelope": [/MaxSessionTurns/],
 };
 
 for (const [name, run] of Object.entries(faces)) {
@@ -82,8 +94,26 @@ for (const [name, run] of Object.entries(faces)) {
     writeFileSync(path.join(skills, 'tidy', 'SKILL.md'), '---\nname: tidy\ndescription: Tidies the attic\n---\nPut things away.\n');
     const service = await startService(t, [{ calls: [{ name: 'Glob', input: '{"pattern":"*.md"}' }] }]);
     const env = { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'm' };
-    await run({ t, cwd, env, flags: ['--skills-dir', skills, '--max-steps-per-turn', '2'] });
+    const said = await run({ t, cwd, env, flags: ['--skills-dir', skills, '--max-steps-per-turn', '2'] });
+    for (const words of says[name] ?? []) assert.match(said, words);
     assert.equal(service.bodies.length, 2, 'steps');
     assert.match(JSON.stringify(service.bodies[0]?.messages[0]), /tidy: Tidies the attic/);
+  });
+}
+
+for (const [name, run] of Object.entries(faces)) {
+  if (name === 'plain text') continue;
+  test(`${name}: failures are told to the user in their language, and to the model in English`, async (t) => {
+    const calls = [
+      { name: 'ReadFile', input: '{"path":"none"}' },
+      { name: 'Nothing', input: '{}' },
+    ];
+    const service = await startService(t, [{ calls }, { text: 'Done.' }]);
+    const env = { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'm', PARLEY_LOCALE: 'zh-cn' };
+    const said = await run({ t, cwd: temporaryFolder(t), env, flags: [] });
+    for (const words of [/none 不存在。/, /没有工具“Nothing”。/]) assert.match(said, words);
+    assert.doesNotMatch(said, /does not exist|There is no tool/);
+    const results = JSON.stringify(service.bodies[1]?.messages);
+    for (const words of [/none does not exist/, /There is no tool/]) assert.match(results, words);
   });
 }

@@ -6,7 +6,7 @@ import { AgentConversation, Cancelled, type Preferences } from '../../conversati
 import type { AgentEvent, ApprovalRequest, Frontend, PermissionAnswer } from '../../frontend.ts';
 import { type Model, ModelError, type ModelTool } from '../../models/model.ts';
 import { Permissions } from '../../permissions.ts';
-import { failed, type ToolOutcome } from '../../tools/tool.ts';
+import { type ToolOutcome, toldFailed } from '../../tools/tool.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import type { DecisionMessage } from './requests.ts';
 import type { ServedTask } from './tasks.ts';
@@ -192,7 +192,7 @@ class TaskFrontend implements Frontend {
     signal: AbortSignal,
   ): Promise<ToolOutcome> {
     const served = this.#served(call.name);
-    if (!served) return failed(`There is no tool "${call.name}" any more.`);
+    if (!served) return toldFailed(`There is no tool "${call.name}" any more.`, `工具“${call.name}”已不存在。`);
     if (served.asks) {
       const { server, tool } = served;
       const description = `${server.name}: ${tool}`;

@@ -5,7 +5,7 @@ import { HttpClient } from '../../../transport/http.ts';
 import { SseReader } from '../../../transport/sse.ts';
 import type { ModelTool } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
-import { done, failed, problemOfSchema, type ToolOutcome } from '../../tools/tool.ts';
+import { done, failed, problemOfSchema, type ToolOutcome, toldFailed } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 
 /** An MCP server: the editor that started this agent, or one that a client named. */
@@ -148,7 +148,7 @@ export function toolServer({ name, url, headers = {}, asksItself = false }: Tool
         return isError ? failed(text) : done(text, `${tool} ran.`, shown);
       } catch (error) {
         signal.throwIfAborted();
-        return failed(`The tool ${tool} could not be run: ${messageOf(error)}`);
+        return toldFailed(`The tool ${tool} could not be run: ${messageOf(error)}`, `无法运行工具 ${tool}：${messageOf(error)}`);
       }
     },
   };

@@ -54,7 +54,7 @@ export function errorOf(tool: string, outcome: ToolOutcome, mcp: boolean): NonNu
   // An edit that fits fails as any writing does.
   const as = tool === 'StrReplaceFile' && outcome.isBroken ? 'WriteFile' : tool;
   const type = mcp ? 'mcp_tool_error' : (FAILURES[as] ?? 'execution_failed');
-  const message = [outcome.message, outcome.text].filter(Boolean).join('\n');
+  const message = [outcome.told ?? outcome.message, outcome.text].filter(Boolean).join('\n');
   return { message, type, ...(outcome.exitCode === undefined ? {} : { status_code: outcome.exitCode }) };
 }
 

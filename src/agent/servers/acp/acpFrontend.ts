@@ -19,7 +19,7 @@ import {
 } from '../../frontend.ts';
 import type { ModelTool } from '../../models/model.ts';
 import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
-import { Rejected, ToolFailure, type ToolOutcome } from '../../tools/tool.ts';
+import { Rejected, type ToolOutcome, toldFailure } from '../../tools/tool.ts';
 import type { TextFiles } from '../../workspace/textFiles.ts';
 import { clientFiles, runInClient, type SessionClient } from './client.ts';
 import { contentOf, diffLocations, inputOf, kindOf, planOf, startedCall, titleOf } from './words.ts';
@@ -107,7 +107,7 @@ export class AcpFrontend implements Frontend {
       if (signal.reason instanceof Settled) return signal.reason.answer;
       signal.throwIfAborted();
       // The user has rejected nothing: the client failed.
-      throw new ToolFailure(`The approval failed, so the call did not run: ${messageOf(error)}`);
+      throw toldFailure(`The approval failed, so the call did not run: ${messageOf(error)}`, `审批失败，因此没有执行：${messageOf(error)}`);
     }
   }
 

@@ -8,7 +8,7 @@ import type { ModelTool } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
 import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
 import { shellArguments, shellProgram } from '../../tools/shellProgram.ts';
-import { done, failed, ToolFailure, type ToolOutcome } from '../../tools/tool.ts';
+import { done, failed, ToolFailure, type ToolOutcome, toldFailed } from '../../tools/tool.ts';
 import type { ResolvedPath } from '../../workspace/paths.ts';
 import { diskFiles, encodeText, isReadable, textFileOf } from '../../workspace/textFile.ts';
 import type { TextFiles } from '../../workspace/textFiles.ts';
@@ -158,7 +158,7 @@ export class ToolServers {
 
   async call(name: string, input: string, signal: AbortSignal): Promise<ToolOutcome> {
     const found = this.#tools.get(name);
-    if (!found) return failed(`The client has no tool "${name}".`);
+    if (!found) return toldFailed(`The client has no tool "${name}".`, `客户端没有工具“${name}”。`);
     try {
       const { isError, text } = await found.server.call(found.tool.name, JSON.parse(input) as Record<string, unknown>, signal);
       return isError ? failed(text) : done(text, `${found.tool.name} ran.`);

@@ -371,7 +371,7 @@ export class ChunkEncoder {
     const call: Pending = known ?? { id, name, client: false, streams: false, announced: true, ended: false };
     this.#announce(call);
     call.ended = true;
-    const text = [outcome.message, outcome.text].filter(Boolean).join('\n\n');
+    const text = [outcome.told ?? outcome.message, outcome.text].filter(Boolean).join('\n\n');
     const { value } = call.handedIn ?? { value: text };
     if (call.client && !this.#terms.holds) return this.#announceNext();
     if (call.denied && !this.#terms.oldest) this.#responses.write({ type: 'tool-output-denied', toolCallId: id });

@@ -150,7 +150,7 @@ export class Encoder {
   }
 }
 
-function notificationOf({ id, task, message, at }: TaskEnd): EventPayload['Notification'] {
+function notificationOf({ id, task, message, told, at }: TaskEnd): EventPayload['Notification'] {
   const went = { completed: 'success', failed: 'error', killed: 'warning', running: 'info', awaiting_approval: 'info' } as const;
   return {
     id,
@@ -159,7 +159,7 @@ function notificationOf({ id, task, message, at }: TaskEnd): EventPayload['Notif
     source_kind: 'background_task',
     source_id: task.id,
     title: localize(`In the background: ${task.description}`, `后台任务：${task.description}`),
-    body: message,
+    body: told ?? message,
     severity: went[task.status],
     created_at: at / 1000,
     payload: { task_id: task.id, task_kind: task.kind, status: task.status },

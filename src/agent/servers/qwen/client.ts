@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Line, type QwenDialect, readReply, recordOf, requestLine } from '../../../protocols/qwen/codec.ts';
 import type { ModelTool } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
-import { done, failed, type ToolOutcome } from '../../tools/tool.ts';
+import { done, failed, type ToolOutcome, toldFailed } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 
 /** Milliseconds for one message to a tool server of the client (docs/protocols/qwen.md §3.6). */
@@ -125,7 +125,7 @@ export class QwenClient {
   /** Runs one of its tools: it answers the message, or sends the result by itself (`toolResponse`). */
   async call(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<ToolOutcome> {
     const known = this.#tools.get(call.name);
-    if (!known) return failed(`The client has no tool "${call.name}".`);
+    if (!known) return toldFailed(`The client has no tool "${call.name}".`, `客户端没有工具“${call.name}”。`);
     const responded = new Promise<ToolOutcome>((resolve) => this.#calls.set(call.id, resolve));
     try {
       return await Promise.race([this.#callServer(known, call.input, signal), responded]);

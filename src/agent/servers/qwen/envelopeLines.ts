@@ -453,9 +453,9 @@ export class EnvelopeLines implements DialectLines {
       call.task.set(said.id, { callId: said.id, name: nameOf(said.name), status: 'executing', args: inputOf(said.name, said.input) });
     } else if (said.type === 'call.ended') {
       const known = call.task.get(said.id);
-      const { isError, message, text } = said.outcome;
+      const { isError, message, told, text } = said.outcome;
       if (!known) return;
-      call.task.set(said.id, { ...known, status: isError ? 'error' : 'success', result: message || text });
+      call.task.set(said.id, { ...known, status: isError ? 'error' : 'success', result: told ?? (message || text) });
     } else return;
     call.state = 'running';
     this.#display(callId, 'Executing', taskDisplay(kind, call.task));
@@ -547,6 +547,6 @@ function taskDisplay(name: string, calls: ReadonlyMap<string, TaskCall>, outcome
   return { kind: 'task_execution', subagentName: name, status, toolCalls: [...calls.values()], ...result };
 }
 
-function textOf({ message, text }: ToolOutcome): string {
-  return [message, text].filter((part) => part !== '').join('\n\n');
+function textOf({ message, told, text }: ToolOutcome): string {
+  return [told ?? message, text].filter((part) => part !== '').join('\n\n');
 }

@@ -333,8 +333,8 @@ class MessageLines implements DialectLines {
         }
         return this.#endRound(event.usage);
       case 'call.ended': {
-        const { message, text, isError } = event.outcome;
-        const content = [message, text].filter((part) => part !== '').join('\n\n');
+        const { message, told, text, isError } = event.outcome;
+        const content = [told ?? message, text].filter((part) => part !== '').join('\n\n');
         this.#tally.answered(event.id);
         return this.#results([{ type: 'tool_result', tool_use_id: event.id, is_error: isError, content }]);
       }

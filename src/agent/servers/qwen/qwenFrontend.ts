@@ -12,7 +12,7 @@ import {
 } from '../../frontend.ts';
 import type { Model, ModelTool, Sampling } from '../../models/model.ts';
 import type { SessionStore } from '../../sessionStore.ts';
-import { ToolFailure, type ToolOutcome } from '../../tools/tool.ts';
+import { type ToolOutcome, toldFailure } from '../../tools/tool.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import type { QwenClient } from './client.ts';
 import { inputOf, nameOf, type Proposal, proposalOf } from './toolWords.ts';
@@ -107,7 +107,7 @@ export class QwenFrontend implements Frontend {
       if (signal.aborted && signal.reason instanceof Settled) return signal.reason.answer;
       signal.throwIfAborted();
       // The user has rejected nothing: the client failed or did not answer.
-      throw new ToolFailure(`The approval failed, so the call did not run: ${messageOf(error)}`);
+      throw toldFailure(`The approval failed, so the call did not run: ${messageOf(error)}`, `审批失败，因此没有执行：${messageOf(error)}`);
     }
   }
 
