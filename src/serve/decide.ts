@@ -16,6 +16,7 @@ import { misleadingOptions } from '../session/dangers.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Approval, Ask, Content, Field, Question, Session, TurnId } from '../session/model.ts';
 import { runningTurn } from '../session/select.ts';
+import { oneLine, shortened, visibleText } from '../session/visible.ts';
 import { attachedContent } from './attachments.ts';
 import { APPROVAL_QUESTION, sideOf } from './translate.ts';
 
@@ -56,6 +57,8 @@ export type Taken = Extract<ActionResult, { readonly kind: 'taken' }>;
 
 /** Most UTF-16 units of a tool result from a window. */
 const LONGEST_RESULT = 400_000;
+/** Characters of the name of a session. */
+const LONGEST_TITLE = 200;
 const text = z.string();
 const attachment = z.looseObject({
   type: z.optional(text),
@@ -205,7 +208,10 @@ export function decideChat(said: unknown, held: Held): ActionResult {
     case 'chat/pendingMessageSet': {
       const { kind, id } = action;
       if (!chat.activeTurn && kind === 'steering') return refused('This turn is over.');
+      // A client that comes back repeats what it had sent.
+      if (wasTaken(id, held)) return refused('This message is not waiting any more.');
       const content = contentOf(action.message, held);
+      if (content.length === 0) return refused('The prompt is empty.');
       const intent: Intent =
         kind === 'steering' && hasBegun(held)
           ? { type: 'steer', turnId: id, content, ...by(held) }
@@ -242,6 +248,13 @@ export function decideChat(said: unknown, held: Held): ActionResult {
     case 'chat/truncated':
       return truncated(action.turnId, held);
   }
+}
+
+/** True for a message that has become a turn, or that the agent has in its turn. */
+function wasTaken(id: string, { chat, session }: Held): boolean {
+  const isTurn = [...chat.turns, ...(chat.activeTurn ? [chat.activeTurn] : []), ...(session?.turns ?? [])].some((turn) => turn.id === id);
+  const running = session && runningTurn(session);
+  return isTurn || (running?.parts.some((part) => part.kind === 'prompt' && part.id === id && !part.pending) ?? false);
 }
 
 /** Accepts a tool's result only from the window that was asked to run it. */
@@ -459,7 +472,7 @@ export function decideSession(said: unknown, state: SessionState, session: Sessi
     case 'session/isArchivedChanged':
       return { kind: 'taken', apply: { type: action.type, isArchived: action.isArchived }, intents: [] };
     case 'session/titleChanged':
-      return { kind: 'taken', apply: { type: action.type, title: action.title.slice(0, 200) }, intents: [] };
+      return named(action.title);
     case 'session/activeClientRemoved':
       return { kind: 'taken', apply: { type: action.type, clientId: action.clientId }, intents: [] };
     case 'session/activeClientSet': {
@@ -471,6 +484,13 @@ export function decideSession(said: unknown, state: SessionState, session: Sessi
     case 'session/configChanged':
       return configChanged(action.config, state, session);
   }
+}
+
+/** All clients list it in one line, in which nothing may mislead. */
+function named(said: string): ActionResult {
+  const title = shortened(visibleText(oneLine(said.slice(0, 4 * LONGEST_TITLE))), LONGEST_TITLE);
+  if (title === '') return refused('A session needs a name.');
+  return { kind: 'taken', apply: { type: 'session/titleChanged', title }, intents: [] };
 }
 
 function configChanged(config: Readonly<Record<string, unknown>>, state: SessionState, session: Session | undefined): ActionResult {

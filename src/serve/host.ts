@@ -76,6 +76,9 @@ export interface HostDeps extends Omit<HostedDeps, 'channels'> {
   readonly environment: (profileId: string, env: Readonly<Record<string, string | undefined>>) => void;
 }
 
+/** Characters of the name of a member in a refusal. */
+const LONGEST_NAME = 100;
+
 const shapes = {
   dispatch: z.looseObject({ channel: z.string(), clientSeq: z.number(), action: z.looseObject({ type: z.string() }) }),
   initialize: z.looseObject({
@@ -568,7 +571,15 @@ function decoded<T extends z.ZodMiniType>(shape: T, params: unknown): z.infer<T>
   const found = shape.safeParse(params);
   if (found.success) return found.data;
   const [issue] = found.error.issues;
-  throw new RequestError('params', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+  throw new RequestError('params', issue ? problemWords(issue, params) : '');
+}
+
+/** Says which member is missing or of another kind; the library's own words are in no bundle. */
+function problemWords(issue: z.core.$ZodIssue, params: unknown): string {
+  const value = issue.path.reduce((of: unknown, key) => (typeof of === 'object' && of !== null ? Reflect.get(of, key) : undefined), params);
+  const name = issue.path.join('.').slice(0, LONGEST_NAME) || 'params';
+  if (value === undefined) return `"${name}" is missing.`;
+  return issue.code === 'invalid_type' ? `"${name}" has to be of the type ${issue.expected}.` : `"${name}" has no such value.`;
 }
 
 /** Returns each of the channels once: a snapshot may be large. */

@@ -1,6 +1,7 @@
 import { lstatSync, rmSync } from 'node:fs';
 import http, { type IncomingMessage } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { readJson } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
@@ -51,15 +52,14 @@ export async function listen(host: AgentHost, place: ListenAddress, token: strin
       sockets.handleUpgrade(request, socket, head, (one) => serve(host, one, log));
     } else {
       log.warn(`A connection was refused: ${why}`);
-      const words = `Refused: ${why}\n`;
-      const head = [
-        'HTTP/1.1 403 Forbidden',
-        'Connection: close',
-        'Content-Type: text/plain',
-        `Content-Length: ${Buffer.byteLength(words)}`,
-      ];
-      socket.end(`${head.join('\r\n')}\r\n\r\n${words}`);
+      refuse(socket, '403 Forbidden', why);
     }
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (!socket.writable) socket.destroy();
+    else if (error.code === 'HPE_HEADER_OVERFLOW')
+      refuse(socket, '431 Request Header Fields Too Large', 'the token or another header is too long');
+    else refuse(socket, '400 Bad Request', 'this is no request of HTTP, or came too slowly');
   });
   if (place.kind === 'socket') await removeIfLeft(place.path);
   if (place.kind === 'port') server.listen(place.port, place.host);
@@ -83,6 +83,13 @@ export async function listen(host: AgentHost, place: ListenAddress, token: strin
       if (place.kind === 'socket' && process.platform !== 'win32') rmSync(place.path, { force: true });
     },
   };
+}
+
+/** Answers in words, and ends the connection. */
+function refuse(socket: Duplex, status: string, why: string): void {
+  const words = `Refused: ${why}\n`;
+  const head = [`HTTP/1.1 ${status}`, 'Connection: close', 'Content-Type: text/plain', `Content-Length: ${Buffer.byteLength(words)}`];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${words}`);
 }
 
 /** Removes the socket of a host that was killed: nobody listens there any more. */

@@ -221,7 +221,10 @@ function whyNotStarted(spec: ProcessSpec, error: unknown): Omit<Closed, 'stderr'
   if (!existsSync(spec.cwd))
     return { failure: 'noFolder', reason: t('{0} could not start: {1}', nameOf(spec), t('{0} does not exist.', spec.cwd)) };
   if (code === 'ENOENT') {
-    return { failure: 'missing', reason: t('"{0}" was not found. Is it installed, and is it on the PATH of the editor?', spec.command) };
+    return {
+      failure: 'missing',
+      reason: t('"{0}" was not found. Is it installed, and is it on the PATH that Parley was started with?', spec.command),
+    };
   }
   if (code === 'EACCES' || code === 'EPERM') {
     return {

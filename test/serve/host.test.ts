@@ -2022,6 +2022,57 @@ test('a session whose host ended in its turn, the first one or a later one, is a
     }
 });
 
+test('a name of a session is one plain line, and none is refused', async (t) => {
+  const { client } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1'));
+  for (const title of ['', '   ', '\n\t']) await client.dispatch(SESSION, { type: 'session/titleChanged', title });
+  assert.deepEqual(client.refusals, Array(3).fill('A session needs a name.'));
+  await client.dispatch(SESSION, { type: 'session/titleChanged', title: ' two\nlines \u202eback\u0007 ' });
+  assert.equal(client.sessions.get(SESSION)?.title, 'two lines ⟨U+202E⟩back⟨U+0007⟩');
+  await client.dispatch(SESSION, { type: 'session/titleChanged', title: 'x'.repeat(100_000) });
+  assert.equal(client.sessions.get(SESSION)?.title.length, 200);
+});
+
+test('a message that is sent again after it became a turn, or after the agent had it, is refused; and so is an empty one', async (t) => {
+  const all = await opened(t);
+  const { client, last, chat } = all;
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(all);
+  last().ready({ steer: true });
+  const send = (kind: string, id: string, text = 'More') =>
+    client.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind, id, message: { text, origin: { kind: 'user' } } });
+  await send('queued', 't1');
+  await send('queued', 'empty', ' ');
+  await send('steering', 's');
+  last().say({ type: 'part.added', turnId: 't1', part: { kind: 'prompt', id: 's', content: [{ type: 'text', text: 'More' }] } });
+  await send('steering', 's');
+  await send('queued', 'q');
+  await send('queued', 'q', 'Other');
+  assert.deepEqual(
+    chat().queuedMessages?.map(({ message }) => message.text),
+    ['Other'],
+    'one that waits is written anew',
+  );
+  last().endTurn();
+  await until(() => chat().activeTurn?.id === 'q');
+  last().endTurn();
+  await until(() => chat().activeTurn === undefined);
+  await send('queued', 'q');
+  const late = 'This message is not waiting any more.';
+  assert.deepEqual(client.refusals, [late, 'The prompt is empty.', late, late]);
+  assert.equal(last().prompts().length, 2);
+});
+
+test('a request without what it needs is told what is missing', async (t) => {
+  const client = new AhpClient(hosting(t).host);
+  client.connect();
+  const refused = (params: object, words: RegExp) => assert.rejects(client.ask('initialize', params), words);
+  await refused({}, /"protocolVersions" is missing/);
+  await refused({ protocolVersions: ['1.0.0'] }, /"clientId" is missing/);
+  await refused({ protocolVersions: '1.0.0', clientId: 'a' }, /"protocolVersions" has to be of the type array/);
+  await refused({ protocolVersions: ['1.0.0', 1], clientId: 'a' }, /"protocolVersions.1" has to be of the type string/);
+});
+
 test('a model is offered once, by the agent; the first prompt of a session has it already', async (t) => {
   const served = await opened(t);
   const { client, last, folder } = served;

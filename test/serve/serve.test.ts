@@ -194,6 +194,8 @@ test('attack: nobody gets in without the token, from a web page or by another na
   assert.equal(await refusedWith(host.address), WRONG_TOKEN);
   assert.equal(await refusedWith(`${host.address}/?tkn=`), WRONG_TOKEN);
   assert.equal(await refusedWith(`${host.address}/?tkn=${host.token.slice(1)}`), WRONG_TOKEN);
+  const long = '431 Refused: the token or another header is too long\n';
+  assert.equal(await refusedWith(`${host.address}/?tkn=${'x'.repeat(60_000)}`), long);
   for (const origin of ['https://example.com', 'http://localhost:3000'])
     assert.equal(await refusedWith(good, { origin }), `403 Refused: the host serves no web pages, and this is the origin ${origin}\n`);
   const elsewhere = await refusedWith(good, { headers: { host: 'evil.example:80' } });
