@@ -682,6 +682,19 @@ test('the plan stays in its turn as one row that opens, unless a call keeps it',
   assert.equal(stage.text('[data-turn=p1] .plan-entries'), 'Done: Read To do: Write');
 });
 
+test('the plan of a stopped turn counts its steps as the line over the composer did', async () => {
+  const entries = [
+    { text: 'Read', status: 'completed' },
+    { text: 'Write', status: 'in_progress' },
+    { text: 'Test', status: 'pending' },
+  ] as const;
+  const stage = await Stage.open(session({}));
+  await stage.happen({ type: 'turn.started', turnId: 't', at: 1, prompt: [] }, { type: 'plan.set', plan: { entries } });
+  assert.equal(stage.text('.strip .words'), 'Plan 2/3 · Write');
+  await stage.happen({ type: 'turn.ended', turnId: 't', at: 2, status: 'cancelled' });
+  assert.equal(stage.text('[data-turn=t] .fold summary'), 'Plan 2/3');
+});
+
 test('a recording is read: it says so, and there is nothing to write, repeat, restart or restore with', async () => {
   const error = { message: 'No.', next: ['retry', 'restart'] } as const;
   const stage = await Stage.open(

@@ -13,14 +13,20 @@ export function entriesView(entries: Plan['entries']): TemplateResult {
   return html`<ol class="plan-entries">${entries.map(entryView)}</ol>`;
 }
 
+/** The step that a plan is at, of how many; between steps the number that is done. */
+export function planStep(entries: Plan['entries']): string {
+  const at = entries.findIndex((entry) => entry.status === 'in_progress');
+  const step = at < 0 ? entries.filter((entry) => entry.status === 'completed').length : at + 1;
+  return `${step}/${entries.length}`;
+}
+
 /** The plan as the turn has left it, in one row that opens; a call that keeps the plan has a row already. */
 export function keptPlanView(view: View, turn: Turn): TemplateResult | typeof nothing {
   const { plan } = turn;
   if (!plan || turn.status === 'running' || callsOf(turn).some(isPlan)) return nothing;
-  const done = plan.entries.filter((entry) => entry.status === 'completed').length;
   return fold(view, {
     key: `${turn.id}:plan`,
-    summary: html`<span>${t('Plan')} ${done}/${plan.entries.length}</span>`,
+    summary: html`<span>${t('Plan')} ${planStep(plan.entries)}</span>`,
     body: () => entriesView(plan.entries),
   });
 }

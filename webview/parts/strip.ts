@@ -6,7 +6,7 @@ import { clock } from '../clock.ts';
 import { commandTitle, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { hasClock } from './call.ts';
-import { entriesView } from './folded.ts';
+import { entriesView, planStep } from './folded.ts';
 import { waitsFor } from './turn.ts';
 
 /** Milliseconds without a sign of the agent after which the strip says so and offers to restart it. */
@@ -43,11 +43,8 @@ export function stripView(view: View, heardAt: number): TemplateResult | typeof 
 }
 
 function planWords(entries: Plan['entries'], open: boolean): TemplateResult {
-  const done = entries.filter((entry) => entry.status === 'completed').length;
-  const at = entries.findIndex((entry) => entry.status === 'in_progress');
-  const step = at < 0 ? done : at + 1;
-  const now = at < 0 || open ? undefined : entries[at]?.text;
-  return html`${t('Plan')} ${step}/${entries.length}${now === undefined ? nothing : html` · <bdi class="thing">${visible(now)}</bdi>`}`;
+  const now = open ? undefined : entries.find((entry) => entry.status === 'in_progress')?.text;
+  return html`${t('Plan')} ${planStep(entries)}${now === undefined ? nothing : html` · <bdi class="thing">${visible(now)}</bdi>`}`;
 }
 
 function stateText(turn: Turn): string {
