@@ -99,10 +99,15 @@ export function pickerView(view: View): TemplateResult | typeof nothing {
       ${groups.map((group) =>
         group.label === ''
           ? html`<div class="pick-group" role="group">${group.rows.map(rowView)}</div>`
-          : html`<div class="pick-group" role="group" aria-label=${visibleText(group.label)}><div class="faint pick-head" aria-hidden="true">${visibleText(group.label)}</div>${group.rows.map(rowView)}</div>`,
+          : html`<div class="pick-group" role="group" aria-label=${visibleText(group.label)}><div class="faint pick-head" aria-hidden="true"><span>${visibleText(group.label)}</span>${pricesOf(group)}</div>${group.rows.map(rowView)}</div>`,
       )}
     </div>
   </div>`;
+}
+
+/** The unit of the prices in a group. */
+function pricesOf({ rows }: Group): TemplateResult | typeof nothing {
+  return rows.some(({ price }) => price) ? html`<span>${t('For a million tokens: in / out')}</span>` : nothing;
 }
 
 function leave({ relatedTarget, currentTarget }: FocusEvent, view: View): void {

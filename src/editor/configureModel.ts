@@ -175,6 +175,7 @@ async function askName(
   const byHand = Symbol('by hand');
   const back = Symbol('back');
   if (models.length > 0) {
+    const unit = models.some(({ price }) => price) ? [vscode.l10n.t('For a million tokens: in / out')] : [];
     const chosen = await inputs.pick<string | symbol>(
       [
         ...models.map(({ name, price }) => ({
@@ -184,7 +185,7 @@ async function askName(
         })),
         { label: `$(edit) ${vscode.l10n.t('Other…')}`, alwaysShow: true, value: byHand },
       ],
-      { title: title(), placeholder: vscode.l10n.t('Model'), step: 3, back },
+      { title: title(), placeholder: [vscode.l10n.t('Model'), ...unit].join(' · '), step: 3, back },
     );
     if (chosen === undefined) return undefined;
     if (chosen === back) return BACK;

@@ -98,6 +98,7 @@ test('the configured model is visible, and another one of its endpoint is chosen
   await stage.settle();
   assert.deepEqual(rows(stage), ['sonnet', 'qwen3-coder', 'Configure Model', 'Another agent']);
   assert.match(stage.text('#pick-0'), /\$3 \/ \$15/);
+  assert.equal(stage.text('.pick-head > :last-child'), 'For a million tokens: in / out');
   await press(stage, 'ArrowUp');
   await press(stage, 'Enter');
   assert.deepEqual(stage.calls('useModel'), [{ name: 'sonnet' }]);
