@@ -87,7 +87,11 @@ export function groupWords(groups: readonly CallGroup[], sought: readonly Sought
     searched === 0 ? '' : sought.length === searched && searched < 3 ? soughtWords(sought) : t('searched {0} {0|time|times}', searched),
     ran === 0 ? '' : t('ran {0} {0|command|commands}', ran),
   ].filter(Boolean);
-  const text = texts.join(' · ');
+  return beginning(texts.join(' · '));
+}
+
+/** The text as the beginning of a line. */
+function beginning(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
@@ -361,7 +365,7 @@ function movedWords(call: ToolCall, cwd: string, stage: Stage): CallWords | unde
   const title = callTitle(call, cwd);
   if (stage !== 'done' || title.length > LONGEST_NAMED) return undefined;
   const { from, to } = /^(?:move|rename) (?<from>.+?) to (?<to>.+)$/i.exec(title)?.groups ?? {};
-  return from === undefined || to === undefined ? undefined : { verb: EDIT[stage](), thing: `${from} → ${to}` };
+  return from === undefined || to === undefined ? undefined : { verb: beginning(t('moved')), thing: `${from} → ${to}` };
 }
 
 function otherWords(call: ToolCall, cwd: string, stage: Stage): CallWords {

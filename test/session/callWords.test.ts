@@ -31,7 +31,7 @@ test('raw tool names become words', () => {
   assert.equal(said(call({ kind: 'think', name: 'SetTodoList' })), 'Updated the plan');
   assert.equal(said(call({ name: '', title: 'SetTodoList', input: { todos: [] } })), 'Updated the plan');
   const move = { kind: 'move', title: 'Move /w/src/a.ts to /w/src/b.ts' } as const;
-  assert.equal(said(call(move)), 'Edited src/a.ts → src/b.ts');
+  assert.equal(said(call(move)), 'Moved src/a.ts → src/b.ts');
   assert.equal(said(call({ ...move, status: 'running' })), 'Move src/a.ts to src/b.ts');
   assert.equal(said(call({ name: 'open_in_ide', input: { path: '/w/b.ts' } })), 'Opened b.ts');
   assert.equal(said(call({ name: 'mcp__github__create_issue' })), 'Used create_issue of github');
