@@ -8,6 +8,7 @@ import type { PageState } from './page.ts';
 import { approvalView } from './parts/approval.ts';
 import { linkDetail, noticeView, remedies } from './parts/fault.ts';
 import { questionView } from './parts/question.ts';
+import { appendingText } from './parts/retryActions.ts';
 import { stripView } from './parts/strip.ts';
 import { t } from './strings.ts';
 import { isUnfolded, type View } from './view.ts';
@@ -29,7 +30,7 @@ export function dockView(
   return html`<section class="dock" ?inert=${covered} aria-label=${t('Ask {0}', view.session.agent.name || 'Parley')}>
     ${jump ? html`<button class="jump" type="button" @click=${jump}>${iconOf('arrowDown')}${t('Jump to latest')}</button>` : nothing}
     ${noticesView(view)} ${asksView(view, pick?.sessionId === view.session.id)} ${stripView(view, heardAt)}
-    ${said ? saidView(said, close) : nothing}
+    ${said && said.text !== appendingText(view) ? saidView(said, close) : nothing}
     ${composer}
   </section>`;
 }

@@ -75,12 +75,13 @@ test('an edit whose turn is gone is none any more, and only the last turn can be
 
 test('with an agent that takes nothing back, every message can still be edited and sent again, after all others', async () => {
   const stage = await Stage.open(session({}));
-  await stage.press('Edit this message and send it again', '[data-turn=one]');
-  assert.equal(stage.root.querySelector<HTMLTextAreaElement>('.composer-text')?.value, 'say one');
   const appended = /^This agent cannot go back: it gets this as a new message/;
-  assert.match(stage.text('.editing'), appended);
   await stage.press('Try again', '[data-turn=one]');
   assert.match(stage.text('.said'), appended);
+  await stage.press('Edit this message and send it again', '[data-turn=one]');
+  assert.equal(stage.root.querySelector<HTMLTextAreaElement>('.composer-text')?.value, 'say one');
+  assert.match(stage.text('.editing'), appended);
+  assert.equal(stage.all('.said').length, 0, 'it is not said twice');
   button(stage, 'Send')?.click();
   await stage.settle();
   assert.equal(stage.all('.editing').length, 0);

@@ -132,13 +132,18 @@ export function replacedTurn({ session, memory }: View): string | undefined {
   return session.turns.find((turn) => turn.id === memory.replaces)?.id;
 }
 
+/** The words above the composer while a message is edited that the agent will get as a new one. */
+export function appendingText(view: View): string | undefined {
+  const { appends, draft, attachments } = view.memory;
+  return appends && replacedTurn(view) === undefined && (draft !== '' || attachments.length > 0) ? appendsText() : undefined;
+}
+
 /** Above the composer while an earlier message is being edited: what sending it does to those after it. */
 export function editingView(view: View): TemplateResult | typeof nothing {
-  const { memory, act } = view;
-  if (replacedTurn(view) === undefined) {
-    const isEmpty = memory.draft === '' && memory.attachments.length === 0;
-    return memory.appends && !isEmpty ? html`<div class="editing faint" role="status"><span>${appendsText()}</span></div>` : nothing;
-  }
+  const { act } = view;
+  const appending = appendingText(view);
+  if (appending !== undefined) return html`<div class="editing faint" role="status"><span>${appending}</span></div>`;
+  if (replacedTurn(view) === undefined) return nothing;
   return html`<div class="editing faint" role="status">
     <span>${t('Sending this takes back everything after the message you edit.')}</span>
     <button class="icon-button" type="button" title=${t('Cancel')} aria-label=${t('Cancel')}
