@@ -235,7 +235,8 @@ interface CallContext {
   readonly watch: CallWatch;
 }
 export interface CallWatch {
-  before(call: ModelCall, input: unknown, tool: AgentTool, signal: AbortSignal): Promise<string | undefined>;
+  /** The outcome of a call that may not run. */
+  before(call: ModelCall, input: unknown, tool: AgentTool, signal: AbortSignal): Promise<ToolOutcome | undefined>;
   after(call: ModelCall, input: unknown, outcome: ToolOutcome, signal: AbortSignal): Promise<void>;
 }
 
@@ -254,7 +255,9 @@ async function runCalls(context: CallContext, calls: readonly ModelCall[]): Prom
     for (const group of groupsOf(context, calls)) {
       const results = await Promise.all(
         group.map(async (call) => {
-          const end = rejected ? problem('Not run: the user rejected an earlier call.') : await runCall(context, call);
+          const end = rejected
+            ? problem('Not run: the user rejected an earlier call.', '未运行：用户拒绝了之前的调用。')
+            : await runCall(context, call);
           ended.set(call, end);
           if (!context.signal.aborted) context.frontend.emit({ type: 'call.ended', id: call.id, name: call.name, outcome: end.outcome });
           return end.no === 'plain';
@@ -265,7 +268,7 @@ async function runCalls(context: CallContext, calls: readonly ModelCall[]): Prom
     }
   } finally {
     for (const call of calls) {
-      const { outcome, no } = ended.get(call) ?? problem('Cancelled by the user before it was done.');
+      const { outcome, no } = ended.get(call) ?? cancelled();
       const { isError, message, text } = outcome;
       const diffs = keptDiffs(outcome);
       const more = {
@@ -307,7 +310,7 @@ async function runCall(context: CallContext, call: ModelCall): Promise<Ended> {
   if (input === undefined) return problem('The arguments are not valid JSON. Send one JSON object.', '参数不是有效的 JSON。');
   try {
     const refused = await context.watch.before(call, input, tool, context.signal);
-    if (refused !== undefined) return problem(refused);
+    if (refused !== undefined) return { outcome: refused };
     const outcome = await tool.run(input, sceneOf(context, call));
     await context.watch.after(call, input, outcome, context.signal);
     return { outcome };
@@ -339,7 +342,7 @@ function sceneOf(context: CallContext, call: ModelCall): ToolRunContext {
 }
 
 function endOf(error: unknown, signal: AbortSignal): Ended {
-  if (signal.aborted) return problem('Cancelled by the user before it was done.', '用户已取消。');
+  if (signal.aborted) return cancelled();
   if (error instanceof Rejected) {
     const { feedback } = error;
     if (feedback === undefined)
@@ -363,7 +366,11 @@ function keptDiffs({ shown }: ToolOutcome): readonly KeptDiff[] {
   return size > MOST_KEPT ? [] : diffs;
 }
 
-function problem(message: string, chinese = message): Ended {
+function cancelled(): Ended {
+  return problem('Cancelled by the user before it was done.', '用户已取消。');
+}
+
+function problem(message: string, chinese: string): Ended {
   return { outcome: toldFailed(message, chinese) };
 }
 
@@ -384,14 +391,15 @@ const PLANNING =
 export function hookedCalls(frontend: Frontend, planning: () => boolean): CallWatch {
   return {
     before: async (call, input, tool, signal) => {
-      if (planning() && !tool.reads && tool.runsInClient !== true) return PLANNING;
+      if (planning() && !tool.reads && tool.runsInClient !== true)
+        return toldFailed(PLANNING, '计划模式已开启：不能更改任何内容，也不能运行命令。');
       const reason = await frontend.hook(
         'PreToolUse',
         call.name,
         { tool_name: call.name, tool_input: input, tool_call_id: call.id },
         signal,
       );
-      return reason === undefined ? undefined : `Blocked by a hook: ${reason}`;
+      return reason === undefined ? undefined : toldFailed(`Blocked by a hook: ${reason}`, `被钩子阻止：${reason}`);
     },
     after: async (call, input, outcome, signal) => {
       const data = { tool_name: call.name, tool_input: input, tool_call_id: call.id };

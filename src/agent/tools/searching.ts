@@ -12,7 +12,7 @@ import { insideOnly, shortPath, type Workspace } from '../workspace/paths.ts';
 import { isBinary } from '../workspace/textFile.ts';
 import { noSuchFile, permitRead } from './files.ts';
 import { type LinearPattern, linearPattern } from './patterns.ts';
-import { defineTool, done, ToolFailure, toldFailure } from './tool.ts';
+import { defineTool, done, type ToolFailure, toldFailure } from './tool.ts';
 
 const MOST_ENTRIES = 500;
 
@@ -103,7 +103,8 @@ function matcher(pattern: string): (relative: string) => boolean {
     const matches = searchGlob(pattern.replace(/^\.\//, ''));
     return pattern.includes('/') ? matches : (relative) => matches(relative.slice(relative.lastIndexOf('/') + 1));
   } catch (error) {
-    throw new ToolFailure(`Not a usable pattern: ${error instanceof Error ? error.message : String(error)}`);
+    const why = error instanceof Error ? error.message : String(error);
+    throw toldFailure(`Not a usable pattern: ${why}`, `无法使用的模式：${why}`);
   }
 }
 
@@ -139,7 +140,7 @@ export const grepToolOf = (searched: (search: ContentSearch, signal: AbortSignal
       const { hits, more, unsearched } = await searched(search, context.signal);
       const [first] = unsearched;
       const name = shortPath(context.workspace, place.path);
-      if (first?.path === place.real) throw new ToolFailure(`${name} could not be read: ${first.why}`);
+      if (first?.path === place.real) throw toldFailure(`${name} could not be read: ${first.why}`, `无法读取 ${name}：${first.why}`);
       // Shows hits under the requested path instead of the real one.
       const named = (path: string): string => shortPath(context.workspace, place.path + path.slice(place.real.length));
       const lines = hits.map((hit) => `${named(hit.path)}:${hit.line}:${cut(hit.text)}`);

@@ -8,7 +8,7 @@ import type { ModelTool } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
 import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
 import { shellArguments, shellProgram } from '../../tools/shellProgram.ts';
-import { done, failed, ToolFailure, type ToolOutcome, toldFailed } from '../../tools/tool.ts';
+import { done, failed, type ToolOutcome, toldFailed, toldFailure } from '../../tools/tool.ts';
 import type { ResolvedPath } from '../../workspace/paths.ts';
 import { diskFiles, encodeText, isReadable, textFileOf } from '../../workspace/textFile.ts';
 import type { TextFiles } from '../../workspace/textFiles.ts';
@@ -224,7 +224,7 @@ export function clientFiles(ask: (method: string, params: object) => Promise<unk
         return textFileOf(content);
       } catch (error) {
         if ((error as { readonly code?: unknown }).code === NOT_FOUND) return undefined;
-        throw refused(`${name} could not be read`, error);
+        throw toldFailure(`${name} could not be read: ${messageOf(error)}`, `无法读取 ${name}：${messageOf(error)}`);
       }
     },
     write: async (place: ResolvedPath, text, like) => {
@@ -232,14 +232,10 @@ export function clientFiles(ask: (method: string, params: object) => Promise<unk
       try {
         await ask('fs/write_text_file', { path: place.path, content: encodeText(text, { ...like, bom: false }) });
       } catch (error) {
-        throw refused(`${place.path} was not written`, error);
+        throw toldFailure(`${place.path} was not written: ${messageOf(error)}`, `未能写入 ${place.path}：${messageOf(error)}`);
       }
     },
   };
-}
-
-function refused(what: string, error: unknown): ToolFailure {
-  return new ToolFailure(`${what}: ${error instanceof Error ? error.message : String(error)}`);
 }
 
 // --- its terminals
