@@ -105,7 +105,8 @@ export const cases: readonly Case[] = [
   {
     name: 'files',
     title: /^Edit 10 files \(\+10 −10\)$/,
-    keys: ['Enter'],
+    // The changes of most are out of sight.
+    keys: ['a', 'Enter'],
     chosen: once,
     diff: true,
     request: (folder) =>

@@ -527,8 +527,36 @@ describe('approvals as quick-picks', () => {
       { path: '/project/y.ts', ...diff },
     ];
     fakeHost.open({ ...command('1'), toolKind: 'edit', detail: { type: 'edit', diffs: two } });
-    await press('down', 'down', 'down', 'down', 'down', 'enter', 'down', 'enter');
+    // Past the changed lines, which are few.
+    await press('down', 'down', 'down', 'down', 'down', 'down', 'down', 'down', 'down', 'enter', 'down', 'enter');
     assert.deepEqual(diffs, ['1 /project/x.ts', '1 /project/y.ts']);
+    assert.deepEqual(fakeHost.answers, []);
+  });
+
+  it('Enter allows changes of several files where all are in the pick; else it shows them as one text', async () => {
+    diffToo = true;
+    const open = (id: string, count: number) => {
+      const diffs = Array.from({ length: count }, (_, at) => ({ path: `/project/f${at}.ts`, before: `old ${at}\n`, after: `new ${at}\n` }));
+      fakeHost.open({ ...command(id), toolKind: 'edit', detail: { type: 'edit', diffs } });
+    };
+    open('1', 2);
+    await press('enter');
+    assert.equal(fakeHost.answers.length, 1);
+    open('2', 10);
+    await press('enter');
+    assert.equal(fakeHost.answers.length, 1);
+    assert.equal(looks.length, 1);
+    assert.ok(looks[0]?.startsWith('2 --- /project/f0.ts\n+++ /project/f0.ts\n@@ 1 @@\n-old 0\n+new 0\n'), looks[0]);
+    assert.ok(looks[0]?.trimEnd().endsWith('+++ /project/f9.ts\n@@ 1 @@\n-old 9\n+new 9'), looks[0]);
+    approvals.showFromDiff('a', '2', 'A');
+    await press('enter');
+    assert.equal(fakeHost.answers.length, 2);
+  });
+
+  it('a change that is too long to compare is looked at where no diff shows it', async () => {
+    const diff = { path: '/project/x.ts', before: 'a\n'.repeat(150_000), after: 'b\n'.repeat(150_000) };
+    fakeHost.open({ ...command('1'), toolKind: 'edit', detail: { type: 'edit', diffs: [diff] } });
+    await press('enter');
     assert.deepEqual(fakeHost.answers, []);
   });
 

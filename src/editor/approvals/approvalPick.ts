@@ -11,6 +11,7 @@ import {
   sameMeaning,
 } from '../../session/approvalAnswers.ts';
 import { dangersOf } from '../../session/dangers.ts';
+import { hunksOf } from '../../session/hunks.ts';
 import type { Approval, ApprovalDetail, Ask, Diff, Session } from '../../session/model.ts';
 import { byPath, type FileDiffs, longNames, saysByTitle } from '../../session/select.ts';
 import {
@@ -275,7 +276,7 @@ export class ApprovalPick implements AskPick {
     switch (action.do) {
       case 'look': {
         const { path } = action;
-        if (hasDiff(this.#ask)) return this.#leave({ how: 'look', at: path === undefined ? {} : { path } });
+        if (path !== undefined || hasOneFile(this.#ask)) return this.#leave({ how: 'look', at: path === undefined ? {} : { path } });
         return this.#leave({ how: 'look', at: { text: lookedAt(this.#ask, this.#setting.cwd) } });
       }
       case 'lookAtText':
@@ -294,8 +295,12 @@ function sameRow(one: Row, other: Row): boolean {
   return one.kind === other.kind && one.answer?.id === other.answer?.id && one.label === other.label && isSameAction;
 }
 
-function hasDiff({ detail }: Approval): boolean {
-  return detail.type === 'edit' && detail.diffs.length > 0;
+/** Files whose diffs show what an edit changes. */
+function filesOf(ask: Approval, diffs: readonly Diff[]): readonly FileDiffs[] {
+  return byPath(shownDiffs(ask, diffs));
+}
+function hasOneFile(ask: Approval): boolean {
+  return ask.detail.type === 'edit' && filesOf(ask, ask.detail.diffs).length === 1;
 }
 
 /** The ask as one text, with the offset of its dangerous part. An editor cuts very long lines: they go on in the next. */
@@ -303,9 +308,9 @@ export function lookedAt(ask: Approval, cwd: string): NonNullable<AskPreview['te
   const { detail } = ask;
   const text = asLines(visibleText(wholeText(ask)));
   const at = dangersOf(ask, cwd).find((one) => one.at)?.at?.from;
-  const name = detail.type !== 'command' ? '' : /^[A-Za-z]:|^\\\\/.test(cwd) ? '.ps1' : '.sh';
+  const ending = { command: /^[A-Za-z]:|^\\\\/.test(cwd) ? '.ps1' : '.sh', edit: '.diff', mcp: '', text: '' }[detail.type];
   return {
-    name: `${vscode.l10n.t('Look first')}${name}`,
+    name: `${vscode.l10n.t('Look first')}${ending}`,
     text,
     ...(at !== undefined && detail.type === 'command' ? { at: asLines(visibleText(detail.command.slice(0, at))).length } : {}),
   };
@@ -409,20 +414,36 @@ export function pickTitle(ask: Approval, cwd: string, heading: string): string {
 
 function wholeText(ask: Approval): string {
   const title = isTitleCut(ask) ? [ask.title.trim()] : [];
-  return [...title, ...[ask.detail, ...(ask.beside ?? [])].map(textOf)].join('\n\n');
+  return [...title, ...[ask.detail, ...(ask.beside ?? [])].map((detail) => textOf(ask, detail))].join('\n\n');
 }
 
-function textOf(detail: ApprovalDetail): string {
+function textOf(ask: Approval, detail: ApprovalDetail): string {
   switch (detail.type) {
     case 'command':
       return detail.cwd === undefined ? detail.command : `${detail.command}\n\n${vscode.l10n.t('in {0}', detail.cwd)}`;
     case 'edit':
-      return detail.diffs.map((diff) => diff.path).join('\n');
+      return filesOf(ask, detail.diffs).map(patchOf).join('\n\n');
     case 'mcp':
       return `${detail.server} / ${detail.tool}\n${inputText(detail.input)}`;
     case 'text':
       return detail.text;
   }
+}
+
+/** The changes of a file as a patch; of texts that are too long to compare, both sides. */
+function patchOf({ path, diffs }: FileDiffs): string {
+  const [name, becomes] = [fileName(path), fileBecomes(diffs)];
+  const head = [`--- ${becomes === 'new' ? '/dev/null' : name}`, `+++ ${becomes === 'deleted' ? '/dev/null' : name}`];
+  const signed = (sign: string, text: string | null) => (text ?? '').split('\n').map((line) => sign + line);
+  const lines = diffs.flatMap((diff) => {
+    const { hunks, tooLong } = hunksOf(diff);
+    if (diff.summary || tooLong) return [...signed('-', diff.before), ...signed('+', diff.after)];
+    return hunks.flatMap(([first, ...rest]) => {
+      const line = first?.after ?? first?.before;
+      return [`@@ ${line ?? '…'} @@`, ...[first, ...rest].flatMap((one) => (one ? [one.sign + one.text] : []))];
+    });
+  });
+  return [...head, ...lines].join('\n');
 }
 
 /** True when only the agent's title describes the request, and it is longer than our titles. */
@@ -440,12 +461,14 @@ function isCut({ ask, openFile, ...over }: Omit<PickInput, keyof AnswerSetting>)
         if (detail.command.trim() === '') return ask.title.trim() === '';
         return !(detail === ask.detail && fitsTitle(detail.command)) && isLong(detail.command);
       case 'edit': {
-        const files = byPath(shownDiffs(ask, detail.diffs));
+        const files = filesOf(ask, detail.diffs);
         if (files.some(({ path }) => isLongName(fileName(path)))) return true;
-        if (files.length !== 1) return files.length > MOST_FILES;
+        if (files.length !== 1) return !areFew(files);
         const lines = linesOf(files[0]?.diffs ?? []);
         const shown = openFile === undefined ? lines : linesToShow(lines, { ...over, above: MOST_ANSWERS, folds: folds() });
-        return shown.some((line) => line.isCut) || (openFile === undefined ? lines.length > MOST_LINES : rowsOf(shown) > MOST_UNDER_PICK);
+        if (shown.some((line) => line.isCut)) return true;
+        if (openFile !== undefined) return rowsOf(shown) > MOST_UNDER_PICK;
+        return lines.length > MOST_LINES || detail.diffs.some((diff) => hunksOf(diff).tooLong);
       }
       case 'mcp':
         return isLongName(detail.tool + detail.server) || isLong(inputText(detail.input));
@@ -453,6 +476,17 @@ function isCut({ ask, openFile, ...over }: Omit<PickInput, keyof AnswerSetting>)
         return isLong(wordsBeside(ask, detail).trim());
     }
   });
+}
+
+/** True for changes of several files that the pick shows whole, so that none of their diffs has to be looked at. */
+function areFew(files: readonly FileDiffs[]): boolean {
+  const all = files.flatMap(({ diffs }) => diffs);
+  const isWhole = ({ diffs }: FileDiffs) =>
+    unplacedNote(diffs) === '' && diffs.every((diff) => !diff.summary && hunksOf(diff).hunks.length > 0);
+  if (all.length > MOST_LINES || !files.every(isWhole)) return false;
+  if (all.map(hunksOf).reduce((sum, { added, removed }) => sum + added + removed, 0) > MOST_LINES) return false;
+  const lines = linesOf(all);
+  return rowsOf(lines) <= MOST_LINES && !lines.some(({ isCut }) => isCut);
 }
 
 /** True for a name that a title, or the rows of a file, may cut. */
@@ -483,7 +517,7 @@ function detailRows(shown: PickInput, detail: ApprovalDetail, above: number): re
       return [...textRows(detail.command, ''), ...place];
     }
     case 'edit': {
-      const files = byPath(shownDiffs(ask, detail.diffs));
+      const files = filesOf(ask, detail.diffs);
       const heading = ask.revised ? vscode.l10n.t('edited by you') : '';
       const [only] = files;
       if (only && files.length === 1) {
@@ -491,10 +525,11 @@ function detailRows(shown: PickInput, detail: ApprovalDetail, above: number): re
         const whole = isLongName(name) ? textRows(name, '') : [];
         return [...whole, ...changeRows(only, openFile === undefined ? undefined : shown, heading, above + whole.length)];
       }
-      const open = files.find((file) => file.path === openFile);
+      const inPick = areFew(files);
+      const open = files.filter(({ path }) => inPick || path === openFile);
       const amounts = changeAmounts(files.map(({ diffs }) => diffs));
       const names = [...files.slice(0, MOST_FILES).flatMap((file, at) => fileRows(file, amounts[at] ?? '')), ...moreFiles(files, amounts)];
-      const changes = open ? changeRows(open, shown, fileLabel(open.path), above + names.length) : [];
+      const changes = open.flatMap((file) => changeRows(file, inPick ? undefined : shown, fileLabel(file.path), above + names.length));
       return [...changes, separator(heading), ...names];
     }
     case 'mcp': {
