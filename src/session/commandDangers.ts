@@ -53,8 +53,8 @@ export interface Danger {
   readonly seen?: string;
   /** For `unsure`: the length of a text of which only the beginning and the end were judged. */
   readonly long?: number;
-  /** The effect is irreversible or cannot be seen beforehand, so only the user may allow it. Some kinds always are grave. */
-  readonly grave?: true;
+  /** The effect is irreversible or cannot be seen beforehand, so only the user may allow it. Without it the kind decides. */
+  readonly grave?: boolean;
 }
 
 const GRAVE: ReadonlySet<DangerKind> = new Set(['answers', 'root', 'pipe', 'hidden', 'outside', 'steers']);
@@ -64,7 +64,7 @@ const GRAVE: ReadonlySet<DangerKind> = new Set(['answers', 'root', 'pipe', 'hidd
  * all day: they are marked, not grave.
  */
 export function isGrave(dangers: readonly Danger[]): boolean {
-  return dangers.some(({ kind, why, grave }) => grave || (GRAVE.has(kind) && why !== 'build'));
+  return dangers.some(({ kind, why, grave = GRAVE.has(kind) && why !== 'build' }) => grave);
 }
 
 /** Longer commands are judged by their beginning and their end, and are grave because the rest was not looked at. */
@@ -1053,13 +1053,15 @@ class Judge {
     if (FORMATS.test(program) && args.some(({ text }) => /^(?:-i|-w|--write|--in-?place(?:=.*)?|--fix\S*|--apply\S*)$/.test(text)))
       for (const word of operands) {
         this.#judgeWrite(word, scope);
-        this.#judgeGuess(word, scope);
+        // What a formatter makes of a file says the same as before.
+        this.#judgeGuess(word, scope, LAYS_OUT.test(program) ? false : undefined);
       }
     const createsByGit = program === 'git' && /^(?:init|clone|worktree)$/.test(operands[0]?.text ?? '');
     const movesInGit = program === 'git' && /^(?:mv|rm)$/.test(operands[0]?.text ?? '');
     const copiesOut = /^(?:docker|podman|nerdctl|kubectl|oc)$/.test(program) && operands.some(({ text }, at) => at < 2 && text === 'cp');
     if (movesInGit || copiesOut || createsByGit)
-      for (const word of operands.slice(1)) if (!/^[\w.-]+:/.test(word.text)) this.#judgeWrite(word, scope);
+      for (const word of operands.slice(copiesOut ? -1 : 1))
+        if (!/^[\w.-]+:/.test(word.text)) this.#judgeWrite(word, scope, word.text, operands[0]?.text === 'rm');
     const skipped = WITHOUT_PATHS.has(program) && !(program === 'git' && args.some(({ text }) => GIT_WITH_PATHS.has(text)));
     if (program === 'set' && /^-[A-Za-z]*e/.test(args[0]?.text ?? '') && isAlone(scope) && !scope.wrapped) this.#folder.endsOnFailure();
     if (/^(?:cd|pushd|popd|chdir|set-location)$/.test(program)) this.#folder.leaves();
@@ -1100,6 +1102,7 @@ class Judge {
     const pattern = patternOf(program, args);
     const builds = CONTAINERS.test(program) && operands.slice(0, 2).some(({ text }) => text === 'build');
     const context = builds ? operands.at(-1) : undefined;
+    const copied = writes ? this.#onlyCopied(call) : [];
     for (const [at, word] of args.entries()) {
       if (word === pattern) continue;
       const value = /^--?[\w-]+=(.+)$|^\w+=(.+)$/.exec(word.text);
@@ -1112,7 +1115,7 @@ class Judge {
       if (skipped && !isPlace) continue;
       // A place on another computer.
       if (/^(?:scp|rsync)$/.test(program) && isRemote(word)) continue;
-      if (writes) this.#judgeWrite(word, scope, path);
+      if (writes && !copied.includes(word)) this.#judgeWrite(word, scope, path, DELETERS.test(program));
       else this.#judgeRead(word, scope, path);
     }
   }
@@ -1147,7 +1150,18 @@ class Judge {
       : `${relativePath(this.#folder.now, this.#cwd)}/${path}`;
   }
 
-  #judgeWrite(word: ShellWord, scope: Scope, path = word.text): void {
+  /** Operands of a program that it reads and copies into a file of another name, or to a place outside. */
+  #onlyCopied({ program, args, operands }: ProgramCall): readonly ShellWord[] {
+    if (/^(?:g?tar|bsdtar)$/.test(program))
+      return /^-?[a-zA-Z]*c/.test(args[0]?.text ?? '') ? operandsBesides({ args, operands }, /f$/) : [];
+    const target = operands.at(-1);
+    if (!COPIERS.test(program) || !target || args.some(({ text }) => NO_PLAIN_COPY.test(text))) return [];
+    const isFile = PLAIN_FILE.test(target.text) && operands.length === 2;
+    return isFile || isRemote(target) || (!target.expands && this.#isOutside(target.text)) ? operands.slice(0, -1) : [];
+  }
+
+  /** `deletes`: nothing is left of the file, which of build tools' files runs nothing. */
+  #judgeWrite(word: ShellWord, scope: Scope, path = word.text, deletes = false): void {
     if (this.#isHarmless(path) || /^\w+:\/\//.test(path)) return;
     const isOption = path === word.text && path.startsWith('-');
     if (this.#variables.publicFolder !== undefined && !isAbsolute(path) && !isOption && !this.#isOutsideKnown)
@@ -1164,14 +1178,14 @@ class Judge {
     }
     this.#reach.writesTo(this.#placeOf(path), word);
     const why = this.#guardOf(path, word);
-    if (why && why !== 'name')
+    if (why && why !== 'name' && !(deletes && why === 'build'))
       this.#found.push({ kind: 'steers', why, ...(scope.placeless ? {} : { at: { from: word.from, to: word.to } }) });
     else if (why === 'name' && path.search(HIDDEN) < 0 && !/[*?"<>|]/.test(path) && !this.#isCollapsed(path) && this.#isTaken(path))
       this.#at('hidden', word, scope, true);
   }
 
   /** Judges what a program writes where the shell, or another program, spells the name: `A*.md`, `$f` in a loop, `$(ls *.md)`. */
-  #judgeGuess(word: ShellWord, scope: Scope): void {
+  #judgeGuess(word: ShellWord, scope: Scope, grave?: false): void {
     const { text, expands, substitutes } = word;
     if (text.startsWith('-') || !/[*?[{$`]/.test(text) || text.length > LONGEST_FOLDER) return;
     const parts = substitutes ? text.split(/[\s(){},"'`$]+/).slice(0, MOST_PIECES) : [];
@@ -1180,7 +1194,7 @@ class Judge {
       if (one === '' || !this.#has('words', 1)) continue;
       const why = reasonOfGuess(one);
       if (!why) continue;
-      this.#add('steers', scope.placeless ? undefined : { from: word.from, to: word.to }, undefined, why);
+      this.#add('steers', scope.placeless ? undefined : { from: word.from, to: word.to }, grave, why);
       return;
     }
   }
@@ -1262,7 +1276,8 @@ class Judge {
 
   #add(kind: DangerKind, at: Danger['at'], grave: boolean | undefined, why?: GuardReason): void {
     if (kind === 'outside') this.#isOutsideKnown = true;
-    this.#found.push({ kind, ...(at ? { at } : {}), ...(why ? { why } : {}), ...(grave ? { grave: true } : {}) });
+    const isSettled = grave === true || (grave === false && kind === 'steers');
+    this.#found.push({ kind, ...(at ? { at } : {}), ...(why ? { why } : {}), ...(isSettled ? { grave } : {}) });
   }
 }
 
@@ -1444,6 +1459,11 @@ const WRITERS = new Set(
   truncate chmod chown chgrp sed remove-item ri set-content sc out-file add-content new-item ni move-item mi copy-item cpi mklink rsync scp unzip tar
   export-csv start-transcript patch mkfifo`.split(/\s+/),
 );
+/** Those that only take files away. */
+const DELETERS = /^(?:rm|rmdir|del|erase|unlink|rd|remove-item|ri|shred)$/;
+/** Those that copy, and their options for links and for a folder that is named first. */
+const COPIERS = /^(?:cp|copy|copy-item|cpi|install|rsync|scp)$/;
+const NO_PLAIN_COPY = /^(?:-[a-zA-Z]*[tsld]|--(?:target-directory|link|symbolic-link|directory|remove-source-files)(?:=|$))/;
 /** Programs that show names only, or whose arguments are words or paths of another computer. */
 const WITHOUT_PATHS = new Set(
   `echo printf test [ [[ ls dir tree stat file which where du df basename dirname realpath readlink export set unset local declare gh az aws gcloud kubectl
@@ -1464,6 +1484,11 @@ const GIT_TEXT = /^(?:(?:commit|tag|merge) (?:-a?m|--message)|(?:log|shortlog) (
 /** Programs that write the files they are given where an option says so. */
 const FORMATS =
   /^(?:[yjx]q|tomlq|dasel|prettier|eslint|biome|stylelint|markdownlint\S*|gofmt|goimports|rustfmt|black|ruff|isort|autopep8|yapf|shfmt|clang-format|dprint|taplo|xmlstarlet|crudini|sponge|ex|dos2unix)$/;
+/** Those that change how a text looks, and nothing that it says. */
+const LAYS_OUT =
+  /^(?:prettier|eslint|biome|stylelint|markdownlint\S*|gofmt|goimports|rustfmt|black|ruff|isort|autopep8|yapf|shfmt|clang-format|dprint|taplo|dos2unix)$/;
+/** Endings of files, which no folder has. */
+const PLAIN_FILE = /[\w-]\.(?:bak|backup|old|orig|save|tmp|md|txt)$/;
 /** Options of many programs for the file or folder that they write. */
 const OUTPUT_OPTION = /^(?:-o|--output(?:-(?:file|dir|directory|document))?|--out(?:-?(?:dir|file))?|--target-dir|-P|--directory-prefix)$/;
 /** Commands of Git that change nothing in any repository. */

@@ -728,6 +728,35 @@ test('rare ways to run a command, to load code and to name a file are seen', () 
     assert.equal(words(line), '', line);
 });
 
+test('a file that steers and is only read or laid out anew, and one of a build tool that is gone, are no change of what runs', () => {
+  for (const line of [
+    ...['cp AGENTS.md AGENTS.md.bak', 'cp AGENTS.md docs/agents.txt', 'tar czf x.tgz AGENTS.md .git', 'docker cp AGENTS.md web:/app'],
+    ...['cp AGENTS.md /tmp/x', 'cp -r .claude /tmp', 'rsync AGENTS.md host:', 'rm -rf node_modules', 'rm -rf .venv', 'rm package.json'],
+    'git rm package-lock.json',
+  ])
+    assert.doesNotMatch(words(line), /steers/, line);
+  for (const line of [
+    ...['cp AGENTS.md src', 'cp x/AGENTS.md .', 'cp -t . x/AGENTS.md', 'cp x AGENTS.md', 'mv AGENTS.md x.md', 'ln AGENTS.md x.md'],
+    ...[
+      'tar xzf x.tgz AGENTS.md',
+      'tar czf AGENTS.md x',
+      'docker cp web:/AGENTS.md .',
+      'rm AGENTS.md',
+      'rm -r .git',
+      'cp -l AGENTS.md x.md',
+    ],
+  ])
+    assert.ok(
+      found(line).some(({ kind, why }) => kind === 'steers' && why !== 'build'),
+      line,
+    );
+  for (const line of ["npx prettier --write '*.md'", 'prettier --write docs/*.md', 'markdownlint --fix *.md']) {
+    assert.match(words(line), /steers/, line);
+    assert.ok(!isGrave(found(line)), line);
+  }
+  for (const line of ['prettier --write AGENTS.md', "yq -i .a=1 '*.md'", 'sed -i s/a/b/ *.md']) assert.ok(isGrave(found(line)), line);
+});
+
 test('the words fit: a forced push deletes no files, a disk that is written over is none that reaches outside alone', () => {
   assert.equal(words('git push --force'), 'history network');
   assert.equal(words('git reset --hard'), 'discards');
