@@ -1,9 +1,10 @@
 /**
- * Characters that do not show, or not as what they are: control, format, private and unassigned ones, halves of characters, tags, fillers. They can
- * make a command or a path read as another one. Tab and line feed are fine, and so is the joiner within one picture.
+ * Characters that do not show, or not as what they are: control, format, private and unassigned ones, halves of characters, tags, fillers, and strokes
+ * through the sign before them. They can make a command or a path read as another one. Tab and line feed are fine, and so is the joiner within one
+ * picture.
  */
 export const HIDDEN =
-  /(?!\t|\n|\u200d|\ufe0e|\ufe0f|\p{Extended_Pictographic})[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u1680\u2800\ufffc\u{1d159}]|(?<!\p{Extended_Pictographic})[\ufe0e\ufe0f]|(?<!\p{Extended_Pictographic}|\ufe0f|[\u{1f3fb}-\u{1f3ff}])\u200d|\u200d(?!\p{Extended_Pictographic})/gu;
+  /(?!\t|\n|\u200d|\ufe0e|\ufe0f|\p{Extended_Pictographic})[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u1680\u2800\ufffc\u{1d159}]|[\u0335-\u0338\u20d2\u20d3\u20e5\u20e6\u20ea\u20eb]|(?<!\p{Extended_Pictographic})[\ufe0e\ufe0f]|(?<!\p{Extended_Pictographic}|\ufe0f|[\u{1f3fb}-\u{1f3ff}])\u200d|\u200d(?!\p{Extended_Pictographic})/gu;
 /** One that a codec has written out already. */
 const WRITTEN = String.raw`⟨U\+[0-9A-F]{4,6}⟩`;
 const MISLEADING = new RegExp(`${HIDDEN.source}|${WRITTEN}`, 'u');
@@ -25,14 +26,14 @@ export function firstFalseBlank(command: string): { readonly from: number; reado
 const FALSE_BLANK = /[\u00a0\u2000-\u200a\u202f\u205f\u3000]/;
 
 /**
- * Such characters in texts, where some are at home: line ends of Windows, a mark at the beginning of a file, icons of fonts, and joiners between letters
- * of scripts that need them. A new one each time, as a global pattern keeps its place.
+ * Such characters in texts, where some are at home: line ends of Windows, a mark at the beginning of a file, icons of fonts, strokes, and joiners between
+ * letters of scripts that need them. A new one each time, as a global pattern keeps its place.
  */
 export function misleadingInText(): RegExp {
   return new RegExp(`(?!${AT_HOME})(?:${HIDDEN.source})`, 'gu');
 }
 const NOT_JOINED = String.raw`\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}`;
-const AT_HOME = String.raw`\r(?:\n|$)|(?<![^])\ufeff|[\f\p{Co}]|(?<=(?![${NOT_JOINED}])[\p{L}\p{M}])[\u200c\u200d]`;
+const AT_HOME = String.raw`\r(?:\n|$)|(?<![^])\ufeff|[\f\p{Co}]|[\u0335-\u0338\u20d2-\u20eb]|(?<=(?![${NOT_JOINED}])[\p{L}\p{M}])[\u200c\u200d]`;
 
 /** The first such character in a text, written out. */
 export function firstInText(text: string): string | undefined {
