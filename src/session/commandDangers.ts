@@ -207,7 +207,7 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
   ['bunx', ''],
   ['uvx', '--from --with'],
   ['rtk', ''],
-  ['wsl', '-d -u -e'],
+  ['wsl', '-d -u'],
   ['strace', '-o -e -p -s'],
   ['flock', '-w -E'],
   ['start-process', '-verb -workingdirectory -windowstyle'],
@@ -373,6 +373,11 @@ const RUNS_BY_STATEMENT = /\b(?:e?syscmd|child_process|run(?:Program|NonMongoPro
 /** Names that decide what another program runs. */
 export const STEERING_VARIABLE =
   /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|RUBYOPT|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_CONFIG_(?:COUNT|PARAMETERS|(?:KEY|VALUE)_\d+)|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL)$/;
+/** Those that a shell has already given on, or uses itself. */
+const LASTS = /^(?:PATH|PROMPT_COMMAND|LD_\w+|DYLD_\w+)$/;
+/** Those for a program that shows or edits a text, and values with which nobody does. */
+const PAGED = /(?:PAGER|EDITOR|VISUAL)$/;
+const SHOWS_ALL = /^(?:cat|true|:|less|more|)$/;
 /** Lists of folders in which programs, or parts of them, are looked for. */
 const FOLDER_LIST = /^(?:PATH|PYTHONPATH|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH)$/;
 /** Where the tools of a project lie that its own scripts run. */
@@ -513,7 +518,7 @@ class Judge {
   #judgeRedirection(op: '<' | '>', word: ShellWord, words: readonly ShellWord[], fetches: boolean, scope: Scope): void {
     if (/^\/dev\/(?:tcp|udp)\//.test(word.text)) return this.#at('network', word, scope, true);
     if (op === '<') return this.#judgeRead(word, scope);
-    this.#judgeWrite(word, scope);
+    this.#judgeWrite(word, scope, word.text, 'keepsOutput');
     this.#judgeGuess(word, scope);
     if (/^\/dev\/(?:sd|hd|nvme|disk|vd|mmcblk|mem|port)/.test(word.text)) this.#at('overwrites', word, scope, true);
     if ((words.length === 0 || words[0]?.text === ':') && !this.#isHarmless(word.text)) this.#at('overwrites', word, scope, false);
@@ -594,7 +599,9 @@ class Judge {
       return this.#judgeWords(hasTitle ? afterOptions(behind.slice(1), wrapped, program) : behind, inside);
     }
     if (/^(?:npm|pnpm|yarn|bun)$/.test(program) && /^(?:exec|x|dlx|explore)$/.test(args[0]?.text ?? '')) {
-      const inside = afterOptions(args.slice(1), '-p --package -c --call', 'npx');
+      // Behind the name of a package.
+      const from = args[0]?.text === 'explore' ? 2 : 1;
+      const inside = afterOptions(args.slice(from), '-p --package -c --call', 'npx');
       // A tool of a package is what these are for; a shell, or a text for one, runs anything.
       const shell = inside.find(({ text }) => SHELL.test(nameOf(text))) ?? args.find(({ text }) => /^(?:-c.*|--call(?:=.*)?)$/.test(text));
       if (shell) this.#at('code', shell, scope, true);
@@ -714,11 +721,16 @@ class Judge {
       this.#judgeRead(word, scope, value);
       this.#reach.holds(value);
       if (name !== undefined) this.#variables.set(name, [{ ...word, text: value }]);
-      if (
-        LOADS_IN_NODE.test(word.text) ||
-        (name !== undefined && (at < words.length || name === 'PROMPT_COMMAND') && this.#steers(name, word.text))
-      )
-        this.#at('unsure', word, scope, true);
+    }
+    const [command] = words.slice(at);
+    for (const word of words.slice(0, at)) {
+      const name = word.text.replace(/\+?=.*$/s, '');
+      // Only the parts into which it takes a line.
+      const isForRead = name === 'IFS' && /^(?:read|mapfile|readarray)$/.test(command?.text ?? '');
+      if (command && !isForRead && this.#steers(name, word.text)) this.#at('unsure', word, scope, true);
+      // These hold for the rest of the line, too.
+      else if (!command && (LASTS.test(name) || LOADS_IN_NODE.test(word.text)) && this.#steers(name, word.text))
+        this.#at('unsure', word, scope, name !== 'PATH');
     }
     return words.slice(at);
   }
@@ -726,7 +738,8 @@ class Judge {
   /** True for an assignment that decides what other programs run. */
   #steers(name: string, assignment: string): boolean {
     const value = assignment.slice(assignment.indexOf('=') + 1);
-    return LOADS_IN_NODE.test(assignment) || (STEERING_VARIABLE.test(name) && !this.#listsOwnFolders(name, value));
+    if (LOADS_IN_NODE.test(assignment)) return true;
+    return STEERING_VARIABLE.test(name) && !this.#listsOwnFolders(name, value) && !(SHOWS_ALL.test(value) && PAGED.test(name));
   }
 
   /** True where a list of folders names only those before and, as literal text, the session's own; for programs, those of its tools. */
@@ -765,7 +778,8 @@ class Judge {
     const isApart = name === '' && /^[-+*/]?=$/.test(args[0]?.text ?? '');
     const takes = isApart || name !== '';
     const variable = isApart ? first.text.replace(/^\$(?:env:)?/i, '') : name;
-    if (takes && STEERING_VARIABLE.test(variable.toUpperCase())) this.#at('unsure', first, scope, true);
+    const assignment = `${variable.toUpperCase()}=${isApart ? args[1]?.text : value}`;
+    if (takes && (STEERING_VARIABLE.test(variable.toUpperCase()) || LOADS_IN_NODE.test(assignment))) this.#at('unsure', first, scope, true);
     if (!takes) this.#judgeRead(first, scope);
     const behind = takes || this.#dialect === 'posix' ? args.slice(isApart ? 1 : 0) : [];
     const words = value === '' ? behind : [{ ...first, text: value, expands: value.includes('$') }, ...behind];
@@ -782,7 +796,9 @@ class Judge {
 
   /** Judges a program that lies elsewhere, or that the same line fetched. */
   #judgeProgramPath(word: ShellWord, scope: Scope): void {
-    if (this.#variables.files.isFetched(word) && /[\\/]/.test(word.text)) this.#at('unsure', word, scope, true);
+    // cmd.exe looks for a program in the folder where it is first.
+    if (this.#variables.files.isFetched(word) && (this.#dialect === 'cmd' || /[\\/]/.test(word.text)))
+      this.#at('unsure', word, scope, true);
     if (/[\\/]/.test(word.text)) this.#judgeWritten(word, scope);
     this.#judgeScript(word, scope);
   }
@@ -876,7 +892,9 @@ class Judge {
       const file = glued === undefined ? args[at + 1] : { ...word, text: glued };
       if (!file) continue;
       if (RUNS_FILES.test(program) && NAMES_SCRIPT.test(option)) this.#judgeScript(file, scope);
-      if (file.substitutes || (scope.piped && STANDARD_INPUT.test(file.text))) this.#at('pipe', file, scope, true);
+      const reads = STANDARD_INPUT.test(file.text);
+      if (file.substitutes || (scope.piped && reads)) this.#at('pipe', file, scope, true);
+      else if (reads && scope.inputs.length > 0) this.#at('code', file, scope, true);
       else if (RUNS_FILES.test(program) && this.#variables.files.isFetched(file)) this.#at('unsure', file, scope, true);
     }
   }
@@ -943,7 +961,7 @@ class Judge {
     for (const text of [...texts, ...written]) {
       if (text.substitutes) this.#at('pipe', text, scope, true);
       const runsShell =
-        isEditor && /(?:^|[|:\n])\s{0,9}(?:[\d%,$.']{0,20})?(?:r(?:ead)?\s{0,9})?!|w(?:rite)?\s{1,9}!|\bsystem\b|\bterm/.test(text.text);
+        isEditor && /(?:^|[|:+\n])\s{0,9}(?:[\d%,$.']{0,20})?(?:r(?:ead)?\s{0,9})?!|w(?:rite)?\s{1,9}!|\bsystem\b|\bterm/.test(text.text);
       if (isEditor) this.#judgeEdits(text, scope);
       this.#at('code', text, scope, text.expands || runsShell || codeIsGrave(text.text));
       for (const path of quotedPaths(text.text)) if (!isPublic(path) && this.#isFirstOutside(path)) this.#at('outside', text, scope, true);
@@ -990,8 +1008,11 @@ class Judge {
     if (!FETCHES.test(call.program) && !ASKS_SERVERS.test(call.program)) return;
     // What a command of this computer prints goes to the server with the address.
     const told = call.args.find(
-      ({ text, substitutes }) =>
-        substitutes && /^(?:https?:|[\w-]*\$\()|\)[\w.-]*\.\w+$/i.test(text) && /\$\(|`/.test(text.replace(TELLS_LITTLE, '')),
+      ({ text, substitutes }, at) =>
+        substitutes &&
+        ADDRESS.test(text) &&
+        !OUTPUT_FILE.test(call.args[at - 1]?.text ?? '') &&
+        /\$\(|`/.test(text.replace(TELLS_LITTLE, '')),
     );
     if (told) this.#at('sends', told, scope, true);
     for (const { text } of writtenFiles(call)) this.#variables.files.fetches(text);
@@ -1041,15 +1062,8 @@ class Judge {
     if (this.#dialect === 'cmd' && isOnOtherServer(behind, [this.#cwd], 'win32')) this.#at('outside', first, scope, true);
   }
 
-  #judgePaths(call: ProgramCall, scope: Scope): void {
-    const { program, args, operands } = call;
-    if (/^(?:docker|podman|nerdctl|docker-compose)$/.test(program)) this.#judgeMounts(call, scope);
-    const sed = program === 'sed' ? sedEffects(args) : undefined;
-    const [word] = args;
-    if (word) for (const path of sed?.writes ?? []) this.#judgeWrite(word, scope, path);
-    const writes = WRITERS.has(program) && !(sed && !sed.inPlace);
-    for (const file of [...writtenFiles(call), ...writtenTexts(call)]) this.#judgeGuess(file, scope);
-    for (const file of writtenFiles(call)) this.#judgeWrite(file, scope);
+  /** Judges files that formatters, commands of Git and containers write by their names. */
+  #judgeNamed({ program, args, operands }: ProgramCall, scope: Scope): void {
     if (FORMATS.test(program) && args.some(({ text }) => /^(?:-i|-w|--write|--in-?place(?:=.*)?|--fix\S*|--apply\S*)$/.test(text)))
       for (const word of operands) {
         this.#judgeWrite(word, scope);
@@ -1061,7 +1075,19 @@ class Judge {
     const copiesOut = /^(?:docker|podman|nerdctl|kubectl|oc)$/.test(program) && operands.some(({ text }, at) => at < 2 && text === 'cp');
     if (movesInGit || copiesOut || createsByGit)
       for (const word of operands.slice(copiesOut ? -1 : 1))
-        if (!/^[\w.-]+:/.test(word.text)) this.#judgeWrite(word, scope, word.text, operands[0]?.text === 'rm');
+        if (!/^[\w.-]+:/.test(word.text)) this.#judgeWrite(word, scope, word.text, operands[0]?.text === 'rm' ? 'deletes' : undefined);
+  }
+
+  #judgePaths(call: ProgramCall, scope: Scope): void {
+    const { program, args, operands } = call;
+    if (/^(?:docker|podman|nerdctl|docker-compose)$/.test(program)) this.#judgeMounts(call, scope);
+    const sed = program === 'sed' ? sedEffects(args) : undefined;
+    const [word] = args;
+    if (word) for (const path of sed?.writes ?? []) this.#judgeWrite(word, scope, path);
+    const writes = WRITERS.has(program) && !(sed && !sed.inPlace);
+    for (const file of [...writtenFiles(call), ...writtenTexts(call)]) this.#judgeGuess(file, scope);
+    for (const file of writtenFiles(call)) this.#judgeWrite(file, scope);
+    this.#judgeNamed(call, scope);
     const skipped = WITHOUT_PATHS.has(program) && !(program === 'git' && args.some(({ text }) => GIT_WITH_PATHS.has(text)));
     if (program === 'set' && /^-[A-Za-z]*e/.test(args[0]?.text ?? '') && isAlone(scope) && !scope.wrapped) this.#folder.endsOnFailure();
     if (/^(?:cd|pushd|popd|chdir|set-location)$/.test(program)) this.#folder.leaves();
@@ -1081,6 +1107,7 @@ class Judge {
       if (!folder && program === 'cd' && this.#dialect === 'posix') this.#add('outside', undefined, true);
       if (!folder) return;
       this.#variables.goesTo(this.#publicFolderBehind(folder));
+      const mayComeBack = this.#mayComeBack(folder);
       if (!folder.expands && !isAbsolute(folder.text)) this.#variables.entered(folder.text);
       this.#reach.names(this.#placeOf(folder.text), folder, 'read');
       const variable = this.#variableOf(folder);
@@ -1091,6 +1118,9 @@ class Judge {
         this.#reach.changes();
       } else if (variable && values) {
         if (values.some((one) => this.#isOutside(`${one}${variable.behind}`))) this.#at('outside', folder, scope, true);
+      } else if (mayComeBack) {
+        this.#unknownFolder = { word: folder, scope };
+        this.#reach.changes();
       } else if (!isPublic(folder.text) && this.#isOutside(folder.text)) this.#at('outside', folder, scope, true);
       else if (!folder.expands && this.#folder.now.length < LONGEST_FOLDER)
         this.#folder.goesTo(isAbsolute(folder.text) ? folder.text : `${this.#folder.now}/${folder.text}`, placeOfCd(scope));
@@ -1103,6 +1133,7 @@ class Judge {
     const builds = CONTAINERS.test(program) && operands.slice(0, 2).some(({ text }) => text === 'build');
     const context = builds ? operands.at(-1) : undefined;
     const copied = writes ? this.#onlyCopied(call) : [];
+    const how = DELETERS.test(program) ? 'deletes' : program === 'tee' ? 'keepsOutput' : undefined;
     for (const [at, word] of args.entries()) {
       if (word === pattern) continue;
       const value = /^--?[\w-]+=(.+)$|^\w+=(.+)$/.exec(word.text);
@@ -1115,7 +1146,7 @@ class Judge {
       if (skipped && !isPlace) continue;
       // A place on another computer.
       if (/^(?:scp|rsync)$/.test(program) && isRemote(word)) continue;
-      if (writes && !copied.includes(word)) this.#judgeWrite(word, scope, path, DELETERS.test(program));
+      if (writes && !copied.includes(word)) this.#judgeWrite(word, scope, path, how);
       else this.#judgeRead(word, scope, path);
     }
   }
@@ -1128,6 +1159,13 @@ class Judge {
       const folder = glued === undefined ? args[at + 1] : { ...word, text: glued };
       if (folder && !folder.expands && this.#isFirstOutside(folder.text)) this.#at('outside', word, scope, true);
     }
+  }
+
+  /** True for `cd a; …; cd ..`, which leads outside only where the first one failed: what follows matters, going there does not. */
+  #mayComeBack({ text, expands }: ShellWord): boolean {
+    const last = this.#variables.folders.at(-1);
+    const isBack = !expands && /^(?:\.\.\/?)+$/.test(text) && last !== undefined && this.#isOutside(text);
+    return isBack && !isOutside(`${last}/${text}`, this.#cwd);
   }
 
   /** Goes to a folder where the line was before; where it was in none, only the shell that is running knows which folder that is. */
@@ -1161,13 +1199,18 @@ class Judge {
   }
 
   /** `deletes`: nothing is left of the file, which of build tools' files runs nothing. */
-  #judgeWrite(word: ShellWord, scope: Scope, path = word.text, deletes = false): void {
+  #judgeWrite(word: ShellWord, scope: Scope, path = word.text, how?: 'deletes' | 'keepsOutput'): void {
     if (this.#isHarmless(path) || /^\w+:\/\//.test(path)) return;
     const isOption = path === word.text && path.startsWith('-');
     if (this.#variables.publicFolder !== undefined && !isAbsolute(path) && !isOption && !this.#isOutsideKnown)
       this.#at('outside', word, scope, true);
     this.#reach.names(this.#placeOf(path), word, 'written');
-    if (this.#looksOutside(path) && this.#isFirstOutside(path)) this.#at('outside', word, scope, true);
+    if (this.#looksOutside(path) && this.#isFirstOutside(path)) {
+      // Many lines keep what a program prints for the next one.
+      const isKept = how === 'keepsOutput' && TEMPORARY.test(path) && isPublic(path);
+      if (isKept) this.#found.push({ kind: 'outside', ...(scope.placeless ? {} : { at: { from: word.from, to: word.to } }), grave: false });
+      else this.#at('outside', word, scope, true);
+    }
     // Where a variable lies that the line does not set is unknown.
     const variable = word.expands && path === word.text ? this.#variableOf(word) : undefined;
     if (variable && !this.#variables.isSet(variable.name) && !this.#isOutsideKnown) this.#at('outside', word, scope, true);
@@ -1178,7 +1221,7 @@ class Judge {
     }
     this.#reach.writesTo(this.#placeOf(path), word);
     const why = this.#guardOf(path, word);
-    if (why && why !== 'name' && !(deletes && why === 'build'))
+    if (why && why !== 'name' && !(how === 'deletes' && why === 'build'))
       this.#found.push({ kind: 'steers', why, ...(scope.placeless ? {} : { at: { from: word.from, to: word.to } }) });
     else if (why === 'name' && path.search(HIDDEN) < 0 && !/[*?"<>|]/.test(path) && !this.#isCollapsed(path) && this.#isTaken(path))
       this.#at('hidden', word, scope, true);
@@ -1450,6 +1493,9 @@ const HARMLESS_TYPE =
 
 /** Substitutions of which many addresses of downloads are made. */
 const TELLS_LITTLE = /\$\((?:uname|arch|date|dpkg --print-architecture|nproc|go env|node -v|lsb_release|getconf)[\w\s%+-]*\)/g;
+/** An address with or without its beginning, of which a part may be in a variable. */
+const ADDRESS = /^(?:https?:|[\w-]*\$\(|(?:\$\{?\w+\}?|[\w.-]+)[/?])|\)[\w.-]*\.\w+$/i;
+const OUTPUT_FILE = /^(?:-[a-zA-Z]*[oOc]|--output\S*|--dump-header|--cookie-jar|-outfile)$/i;
 const ASKS_SERVERS = /^(?:ping|dig|nslookup|host|http|https|wget2|xh)$/;
 const FETCHES = /^(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|http|base64|xxd|openssl|certutil)$/;
 
@@ -1518,7 +1564,7 @@ function isFolderOption(program: string, name: string): boolean {
 }
 
 function looksOutside(path: string): boolean {
-  return /^(?:[/~]|\\\\|[A-Za-z]:[\\/]|\$\{?(?:HOME|OLDPWD|XDG_)|\$\{?env:|%[^%]+%)|(?:^|[\\/:])\.\.(?:[\\/]|$)/i.test(path);
+  return /^(?:[/~]|\\\\|[A-Za-z]:[\\/]|\$\{?(?:HOME|OLDPWD|PROFILE\b|XDG_)|\$\{?env:|%[^%]+%)|(?:^|[\\/:])\.\.(?:[\\/]|$)/i.test(path);
 }
 
 /** The operand that is a pattern and no path. */

@@ -111,6 +111,18 @@ of('robocopy', { kind: 'deletes', grave: true, when: (call) => winSwitch(call, '
 of('wevtutil', { kind: 'deletes', grave: true, when: (call) => sub(call, /^(?:cl|clear-log)\b/) ?? false });
 of('vssadmin wbadmin', { kind: 'deletes', grave: true, when: (call) => sub(call, /^delete\b/) ?? false });
 of('clear-recyclebin', { kind: 'deletes', grave: true });
+// Programs of the computer, backups, keys, versions of languages.
+of(
+  `apt apt-get dnf yum apk zypper brew snap flatpak port winget choco scoop pacman rustup nvm fnm volta rbenv pyenv conda mamba restic borg gpg gpg2 keytool
+  nix-collect-garbage`.replace(/\s+/g, ' '),
+  {
+    kind: 'deletes',
+    grave: true,
+    when: (call) =>
+      call.program === 'nix-collect-garbage' ||
+      (some(call, /^(?:uninstall|remove|purge|autoremove|autoclean|erase|del|forget|prune|-{0,2}delete[\w-]*|-R[a-z]*)$/) ?? false),
+  },
+);
 
 // --- Contents that are written over.
 of('truncate', { kind: 'overwrites', grave: true });
@@ -169,6 +181,7 @@ of(
   { kind: 'discards', grave: true, when: gitRule(/^stash$/, (call) => call.operands.find(({ text }) => /^(?:drop|clear)$/.test(text))) },
   { kind: 'discards', grave: true, when: gitRule(/^branch$/, (call) => option(call, 'Df', '--force')) },
   { kind: 'discards', grave: true, when: gitRule(/^(?:filter-branch|filter-repo|prune|update-ref|replace)$/, () => true) },
+  { kind: 'discards', when: gitRule(/^(?:tag|notes)$/, (call) => option(call, 'd', '--delete') ?? sub(call, /^notes (?:remove|prune)\b/)) },
   {
     kind: 'discards',
     grave: true,
@@ -259,7 +272,7 @@ of('tar gtar bsdtar cpio', {
 of('patch', { kind: 'unsure', grave: true, when: (call) => !some(call, /^(?:-C|--check|--dry-run|--help|--version|-v)$/) });
 /** Settings for one command that name no program. Every other one counts, because many settings name programs. */
 const PLAIN_GIT_SETTING =
-  /^(?:user|color|advice|log|pull|push|fetch|rerere|status|safe|grep|pack|gc|index|branch|tag|column|versionsort)\.[^=!]+(?:=|$)|^(?:core\.(?:quotepath|autocrlf|eol|abbrev|longpaths|filemode|ignorecase|safecrlf|untrackedcache|preloadindex|fscache|precomposeunicode)|core\.pager=cat$|pager\.\w+=(?:cat|false)$|init\.defaultbranch|commit\.gpgsign|commit\.cleanup|merge\.(?:conflictstyle|ff|renames)|diff\.(?:renames|algorithm|noprefix|mnemonicprefix|context|colormoved)|http\.(?:version|postbuffer|lowspeedlimit|lowspeedtime))(?:=|$)/i;
+  /^(?:user|color|advice|log|pull|push|fetch|rerere|status|safe|grep|pack|gc|index|branch|tag|column|versionsort)\.[^=!]+(?:=|$)|^(?:core\.(?:quotepath|autocrlf|eol|abbrev|longpaths|filemode|ignorecase|safecrlf|untrackedcache|preloadindex|fscache|precomposeunicode)|core\.pager=cat$|(?:core|sequence)\.editor=(?:true|:|cat)$|pager\.\w+=(?:cat|false)$|init\.defaultbranch|commit\.gpgsign|commit\.cleanup|merge\.(?:conflictstyle|ff|renames)|diff\.(?:renames|algorithm|noprefix|mnemonicprefix|context|colormoved)|http\.(?:version|postbuffer|lowspeedlimit|lowspeedtime))(?:=|$)/i;
 function gitSetting(call: ProgramCall): ShellWord | undefined {
   const own = withoutGitOptions(call);
   const isClone = own.operands[0]?.text === 'clone';
@@ -367,6 +380,26 @@ of('curl', {
     return glued ?? (value && (upload || value.expands || /(?:^|=)[@<]/.test(value.text)) ? value : false);
   },
 });
+of('invoke-webrequest iwr invoke-restmethod irm', {
+  kind: 'sends',
+  grave: true,
+  when: (call) =>
+    winSwitch(call, '-infile', '-form') ??
+    // Where the words end, the shell puts in what a command prints.
+    call.args.find(({ text }, at) => /^-bo(?:dy?)?$/i.test(text) && /^(?:[($@].*)?$/.test(call.args[at + 1]?.text ?? '')) ??
+    false,
+});
+of('invoke-webrequest iwr invoke-restmethod irm', {
+  kind: 'sends',
+  when: (call) => winSwitch(call, '-body') ?? some(call, /^(?:post|put|patch)$/i) ?? false,
+});
+// To a place that the repository does not know.
+of('git', { kind: 'sends', grave: true, when: gitRule(/^push$/, ({ operands }) => operands.slice(1, 2).find(isRemote)) });
+of('gh glab', {
+  kind: 'sends',
+  when: (call) =>
+    sub(call, /^api\b/) ? (some(call, /^(?:-[fF].*|--(?:raw-)?field.*|--input.*|(?:-X|--method=)?(?:POST|PUT|PATCH))$/) ?? false) : false,
+});
 of('wget', { kind: 'sends', grave: true, when: (call) => some(call, /^--(?:post|body)-file/) ?? false });
 of('scp rsync', {
   kind: 'sends',
@@ -447,6 +480,13 @@ of('php', {
     return at >= 0 && place && !THIS_COMPUTER.test(place.text.replace(/^-S/, '')) ? place : false;
   },
 });
+of('enter-pssession new-pssession test-netconnection tnc', { kind: 'network' });
+of('invoke-command icm', {
+  kind: 'network',
+  grave: true,
+  when: (call) => winSwitch(call, '-computername', '-hostname', '-session') ?? false,
+});
+of('uv', { kind: 'network', when: (call) => (sub(call, /^run\b/) ? (some(call, /^--with/) ?? false) : false) });
 of('ruby', { kind: 'network', when: (call) => some(call, /^-run$/) ?? false });
 of('go', {
   kind: 'network',
@@ -562,7 +602,7 @@ of('set-itemproperty new-itemproperty sp', {
   when: (call) => some(call, /^(?:registry::|hk\w+:)/i) ?? false,
 });
 of(
-  'regedit regsvr32 setx bcdedit netsh set-executionpolicy set-mppreference add-mppreference enable-psremoting new-localuser add-localgroupmember dism',
+  'regedit regsvr32 setx bcdedit netsh set-executionpolicy set-mppreference add-mppreference enable-psremoting new-localuser add-localgroupmember dism powercfg fsutil',
   {
     kind: 'settings',
     grave: true,
@@ -641,6 +681,11 @@ of('chmod', {
     option(call, 'R', '--recursive') ??
     some(call, /^0?[0-7]*[2367]$|^[2467][0-7]{3}$|^[ugoa]*[+=][rwxX]*s|^[oa]+[+=]\w*w|^[+=]\w*w/) ??
     false,
+});
+of('install mkdir', {
+  kind: 'rights',
+  grave: true,
+  when: (call) => some(call, /^(?:-[a-zA-Z]*m|--mode=)?(?:0?[0-7]*[2367]|[2467][0-7]{3})$/) ?? false,
 });
 of('chown chgrp setfacl chattr icacls cacls takeown set-acl', { kind: 'rights', grave: true });
 
@@ -751,7 +796,17 @@ of('bind', { kind: 'unsure', grave: true, when: (call) => some(call, /:/) ?? fal
 of('add-type', { kind: 'code', grave: true });
 of('new-object', { kind: 'code', grave: true, when: (call) => some(call, /^-com\w*$/i) ?? false });
 of('% foreach-object foreach', { kind: 'code', grave: true, when: (call) => some(call, /^(?:delete|kill|moveto|invoke\w*)$/i) ?? false });
-of('mshta rundll32 wscript cscript msiexec installutil regasm forfiles wmic', { kind: 'unsure', grave: true });
+// What opens such a file runs it.
+of('open xdg-open gio start explorer invoke-item ii start-process saps wslview cygstart gnome-open kde-open', {
+  kind: 'unsure',
+  grave: true,
+  when: (call) =>
+    call.operands.find(({ text }) => /\.(?:desktop|command|terminal|app|workflow|scpt|lnk|url|hta|vbs|jar|msi)$/i.test(text)) ?? false,
+});
+of('mshta rundll32 wscript cscript msiexec installutil regasm forfiles wmic invoke-cimmethod invoke-wmimethod', {
+  kind: 'unsure',
+  grave: true,
+});
 of('awk gawk mawk', {
   kind: 'code',
   grave: true,
@@ -789,6 +844,24 @@ of('ssh scp sftp', {
   kind: 'code',
   grave: true,
   when: (call) => some(call, /(?:Proxy|Local|KnownHosts)Command|ProxyUseFdpass/i) ?? false,
+});
+of('split gsplit', { kind: 'code', grave: true, when: (call) => cutOption(call, ['filter']) ?? false });
+// The expression is code of Perl.
+of('rename prename file-rename perl-rename', {
+  kind: 'code',
+  grave: true,
+  when: (call) => call.operands.slice(0, 1).find(({ text }) => codeIsGrave(text)) ?? false,
+});
+const PACKS = /^(?:\S{0,99}\/)?(?:p|un|lb|pl)?(?:bzip2|gzip|igz|zstd(?:mt)?|xz|lzma|lz4|lzop|lzip|brotli|compress)(?:\s+-[\w=]+)*$/;
+of('tar gtar bsdtar', {
+  kind: 'code',
+  grave: true,
+  when: (call) =>
+    call.args.find(({ text }, at) => {
+      const glued = /^(?:-I|--use-compress-program=)(.+)$/s.exec(text)?.[1];
+      const value = glued ?? (/^(?:-[a-zA-Z]*I|--use-compress-program)$/.test(call.args[at - 1]?.text ?? '') ? text : undefined);
+      return value !== undefined && !PACKS.test(value);
+    }) ?? false,
 });
 of('sort gsort', { kind: 'code', grave: true, when: (call) => cutOption(call, ['compress-program']) ?? false });
 of('rg', { kind: 'code', grave: true, when: (call) => some(call, /^--(?:pre|hostname-bin)(?:=|$)/) ?? false });
@@ -837,6 +910,11 @@ of('husky', {
 });
 of('direnv', { kind: 'steers', grave: true, why: 'shell', when: (call) => sub(call, /^(?:allow|permit|grant)\b/) ?? false });
 of('mise', { kind: 'steers', grave: true, why: 'shell', when: (call) => sub(call, /^trust\b/) ?? false });
+of('gh glab', {
+  kind: 'code',
+  grave: true,
+  when: (call) => (sub(call, /^alias (?:set|import)\b/) ? (some(call, /^!|^(?:-s|--shell)$|^alias$/) ?? false) : false),
+});
 of('claude codex gemini qwen', { kind: 'code', grave: true, when: (call) => some(call, /^--(?:dangerously|yolo)/) ?? false });
 of('pre-commit lefthook', {
   kind: 'steers',
@@ -853,7 +931,7 @@ of('claude gemini codex qwen opencode', {
 
 /** Calls in an interpreter's text that do more than compute: they delete, write, start programs, use the network or hide their effect. */
 const GRAVE_CODE =
-  /\b(?:rmtree|unlink(?:Sync)?|rmdir(?:Sync)?|rmSync|removedirs|rm_rf|rm_r|truncate|shutil|subprocess|popen|child_process|spawn(?:Sync)?|exec(?:Sync|File|v\w*)?|fork|system|eval|compile|__import__|importlib|getattr|marshal|pickle|ctypes|b64decode|base64|atob|fromCharCode|codecs|socket|urllib|requests|httpx|https?|fetch|net|XMLHttpRequest|WebSocket|environ|kill|chmod|chown|writeFile(?:Sync)?|appendFile(?:Sync)?|createWriteStream|(?:copyFile|symlink|cp|open|write|truncate)Sync|copyFile|symlink(?:_to)?|outputFile|file_put_contents|fwrite|fputs|inplace|O_(?:WRONLY|RDWR|CREAT)|(?:Deno|Bun)\.(?:write|remove|rename|copy|spawn)\w*|write_text|write_bytes|File\.(?:write|delete|open|new)|FileUtils|IO\.(?:popen|write)|rename(?:Sync)?|os\.(?:remove|replace|putenv|execute)|NSTask|getRuntime)\b|\bProcess(?:Builder)?\s{0,3}\(|\.execute\(\s{0,9}\)|`[^`]*`|%x[({[]|:!|\bqx\b|\.rm\(|fs\.(?:rm|cp|promises)\b/i;
+  /\b(?:rmtree|unlink(?:Sync)?|rmdir(?:Sync)?|rmSync|removedirs|rm_rf|rm_r|truncate|shutil|subprocess|popen|child_process|spawn(?:Sync)?|exec(?:Sync|File|v\w*)?|fork|system|eval|compile|__import__|importlib|getattr|marshal|pickle|ctypes|b64decode|base64|atob|fromCharCode|codecs|socket|urllib|requests|httpx|https?|fetch|net|XMLHttpRequest|WebSocket|environ|kill|chmod|chown|writeFile(?:Sync)?|appendFile(?:Sync)?|createWriteStream|(?:copyFile|symlink|cp|open|write|truncate)Sync|copyFile|symlink(?:_to)?|outputFile|file_put_contents|fwrite|fputs|inplace|O_(?:WRONLY|RDWR|CREAT)|(?:Deno|Bun)\.(?:write|remove|rename|copy|spawn)\w*|write_text|write_bytes|File\.(?:write|delete|open|new)|FileUtils|IO\.(?:popen|write)|rename(?:Sync)?|os\.(?:remove|replace|putenv|execute)|NSTask|getRuntime|delete-(?:file|directory)|(?:rename|copy|write|append-to)-file|write-region|shell-command|call-process|(?:start|make)-process)\b|\bProcess(?:Builder)?\s{0,3}\(|\.execute\(\s{0,9}\)|`[^`]*`|%x[({[]|:!|\bqx\b|\.rm\(|fs\.(?:rm|cp|promises)\b/i;
 
 /** A call that opens a file, and a mode to write it in: looked for one by one, since all between them may hold a thousand calls. */
 const OPENS = /\b(?:open|FileIO)\s*\(/i;
