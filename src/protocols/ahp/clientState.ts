@@ -1,9 +1,9 @@
 import type { CallState, ConversationState, OfferedTool, Table, TurnState } from '../../conversation/state.ts';
-import { newConversation } from '../../conversation/state.ts';
+import { find, newConversation, type OpenAsk } from '../../conversation/state.ts';
 import type { StopLimits } from '../../conversation/step.ts';
 import type { ToolCall } from '../../session/model.ts';
-import type { PendingCall } from './codec.ts';
-import type { SessionFacts } from './schema.ts';
+import type { Contents, PendingCall } from './codec.ts';
+import { MOST_TURNS, type SessionFacts } from './schema.ts';
 import type { AgentInfo, ChatAction, ChatState, InputRequest } from './state.ts';
 
 /* A client's state of one session: the chat as the host has it, and the requests under way between the two. */
@@ -103,4 +103,47 @@ export function newAhp(seed: string, setup: AhpSetup): AhpState {
     model: null,
     attempts: 0,
   };
+}
+
+/** The texts that were read, for those who show them. */
+export function textsIn(contents: Table<FetchedText>): Contents {
+  return (uri) => {
+    const found = find(contents, uri);
+    return found === null || found === undefined || found === 'wanted' ? null : found.text;
+  };
+}
+
+export function aboutCall(call: PendingCall): AhpAskSubject {
+  return { kind: 'call', call };
+}
+
+/** The question that an ask is about. */
+export function requestOf(about: unknown): InputRequest | undefined {
+  return (about as AhpAskSubject).kind === 'input' ? (about as Extract<AhpAskSubject, { kind: 'input' }>).request : undefined;
+}
+
+/** The answer to an ask, until the host has taken it. */
+export function sentFor({ about }: OpenAsk): AhpAskSubject['sent'] {
+  return (about as AhpAskSubject).sent;
+}
+
+/** What an ask is about, when its answer may never have arrived. */
+export function unsent({ about }: OpenAsk): unknown {
+  const { sent: _lost, ...rest } = about as AhpAskSubject;
+  return rest;
+}
+
+/** Turns that are known from before the first that a chat of the most turns still has. */
+export function turnsBefore(known: readonly { readonly id: string }[], { turns }: ChatState): number {
+  return turns.length < MOST_TURNS
+    ? 0
+    : Math.max(
+        0,
+        known.findIndex(({ id }) => id === turns[0]?.id),
+      );
+}
+
+/** A host's names of parts need be different within a turn only. */
+export function partIdOf(turnId: string, partId: string): string {
+  return partId.startsWith(turnId) ? partId : `${turnId}/${partId}`;
 }

@@ -1,27 +1,27 @@
 import { agentError, t } from '../../base/l10n.ts';
 import type { Failure, LinkEnd } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
-import {
-  clear,
-  find,
-  laneOf,
-  type NextPrompt,
-  newTurn,
-  type OpenAsk,
-  put,
-  remove,
-  splitName,
-  type Table,
-  type TurnState,
-} from '../../conversation/state.ts';
+import { clear, find, laneOf, type NextPrompt, newTurn, put, remove, splitName, type TurnState } from '../../conversation/state.ts';
 import { machineOf, OFFER_RESTART, RESTART, Step } from '../../conversation/step.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
 import type { Content, Offers, ToolCall } from '../../session/model.ts';
-import type { AhpAskSubject, AhpCall, AhpState, AhpTurn, Dispatched, FetchedText } from './clientState.ts';
+import {
+  type AhpAskSubject,
+  type AhpCall,
+  type AhpState,
+  type AhpTurn,
+  aboutCall,
+  type Dispatched,
+  partIdOf,
+  requestOf,
+  sentFor,
+  textsIn,
+  turnsBefore,
+  unsent,
+} from './clientState.ts';
 import {
   approvalOf,
   type Choices,
-  type Contents,
   callsOfChat,
   choicesOf,
   completionOf,
@@ -33,7 +33,6 @@ import {
   fromMeta,
   isRoot,
   MODE,
-  type PendingCall,
   plain,
   questionOf,
   ROOT,
@@ -47,7 +46,6 @@ import { reduceChat, terminalText } from './reduce.ts';
 import {
   answers,
   type Envelope,
-  MOST_TURNS,
   readAgents,
   readChat,
   readChatAction,
@@ -67,6 +65,7 @@ import {
   type EndedTurn,
   type InputRequest,
   type Message,
+  type PendingMessage,
   type ResponsePart,
   type SessionConfig,
   saidIn,
@@ -424,10 +423,11 @@ class AhpStep extends Step<AhpState> {
     while (earlier + at < before.turns.length && before.turns[earlier + at]?.id === after.turns[at]?.id) at += 1;
     const gone = before.turns[earlier + at];
     if (gone) this.emit({ type: 'turns.removed', from: gone.id });
+    const said = this.steeringGone(before, after);
     for (const turn of after.turns.slice(at)) this.turnIs(turn, before);
     if (after.activeTurn) this.turnIs(after.activeTurn, before);
     else if (state.turn && before.activeTurn?.id === state.turn.id) this.turnGone(state.turn);
-    this.steeringIs(before, after);
+    if (said) this.steeringTaken(said, before, after);
   }
   turnIs(turn: ActiveTurn | EndedTurn, before: ChatState): void {
     const { state } = this;
@@ -489,6 +489,7 @@ class AhpStep extends Step<AhpState> {
         if (part._meta?.prompt !== true) this.addPart(turn, lane, { kind: 'notice', notice: { level: 'info', text } }, id);
         else {
           const content = [{ type: 'text', text: saidIn(text, part._meta) }] as const;
+          if (typeof part._meta.id === 'string') this.emit({ type: 'parts.removed', turnId: turn.id, partIds: [part._meta.id] });
           this.addPart(turn, lane, { kind: 'prompt', content, ...this.senderIn(part) }, id);
         }
         return;
@@ -624,19 +625,23 @@ class AhpStep extends Step<AhpState> {
     const sender = senderOf(said);
     return sender === undefined || sender === this.state.setup.client.name ? {} : { sender };
   }
-  /** Messages sent into the turn wait until the agent has taken them up, or for its end. */
-  steeringIs({ steeringMessage: before }: ChatState, { steeringMessage: after, queuedMessages, activeTurn }: ChatState): void {
+  /** A message sent into the turn waits until the agent has taken it up, or for its end. Returns the one that waits no more. */
+  steeringGone({ steeringMessage: said }: ChatState, { steeringMessage, queuedMessages }: ChatState): PendingMessage | undefined {
     const { turn } = this.state;
-    if (!before || before.id === after?.id || !turn || queuedMessages?.some(({ id }) => id === before.id)) return;
-    const isTold = activeTurn?.responseParts.some(
+    // Behind a further one it is told, or queued.
+    if (!said || steeringMessage || queuedMessages?.some(({ id }) => id === said.id)) return undefined;
+    if (turn) this.emit({ type: 'parts.removed', turnId: turn.id, partIds: [said.id] });
+    return said;
+  }
+  /** Shows it in the turn, unless the host does, there or as a turn of its own. */
+  steeringTaken({ id, message }: PendingMessage, before: ChatState, { activeTurn }: ChatState): void {
+    const { turn } = this.state;
+    if (!turn || activeTurn?.id !== turn.id || before.activeTurn?.id !== turn.id || turn.id === id) return;
+    const isTold = activeTurn.responseParts.some(
       (part) =>
-        part.kind === 'systemNotification' &&
-        part._meta?.prompt === true &&
-        saidIn(plain(part.content), part._meta) === before.message.text,
+        part.kind === 'systemNotification' && part._meta?.prompt === true && saidIn(plain(part.content), part._meta) === message.text,
     );
-    if (isTold) return this.emit({ type: 'parts.removed', turnId: turn.id, partIds: [before.id] });
-    this.emit({ type: 'parts.removed', turnId: turn.id, partIds: [before.id] });
-    this.addPart(turn, laneOf(turn), { kind: 'prompt', content: fromMessage(before.message), ...this.senderIn(before.message) });
+    if (!isTold) this.addPart(turn, laneOf(turn), { kind: 'prompt', content: fromMessage(message), ...this.senderIn(message) });
   }
 
   // --- our tools, which an agent in the host uses
@@ -776,6 +781,10 @@ class AhpStep extends Step<AhpState> {
     const note = t('Trying again ({0} of {1}): {2}', state.attempts, setup.limits.reconnect.length, t('The connection was lost.'));
     this.emit({ type: 'link.opening', note, next: ['restart'] });
     this.timer('reconnect', delay);
+    // No answer comes to what was asked on that connection: it is asked again on the next one.
+    const lost = Object.keys(state.contents).filter((key) => state.contents[key] === 'wanted');
+    for (const key of lost) delete state.contents[key];
+    if (lost.length > 0) this.timer('contents', null);
   }
   openAgain(): void {
     const { state } = this;
@@ -795,6 +804,7 @@ class AhpStep extends Step<AhpState> {
     clear(state.dispatched);
     if (parsed.data.type === 'replay') {
       if (parsed.data.missing.includes(session.uri)) return this.over(unknownHere());
+      this.pump();
       for (const envelope of parsed.data.actions) this.received(envelope);
       for (const { id, next } of Object.values(state.terminals))
         if (next === null) this.request(`terminal ${id}`, 'subscribe', { channel: id });
@@ -858,42 +868,9 @@ class AhpStep extends Step<AhpState> {
 
 export const ahpMachine = machineOf(AhpStep);
 
-/** Turns that are known from before the first that a chat of the most turns still has. */
-function turnsBefore(known: readonly { readonly id: string }[], { turns }: ChatState): number {
-  return turns.length < MOST_TURNS
-    ? 0
-    : Math.max(
-        0,
-        known.findIndex(({ id }) => id === turns[0]?.id),
-      );
-}
-function textsIn(contents: Table<FetchedText>): Contents {
-  return (uri) => {
-    const found = find(contents, uri);
-    return found === null || found === undefined || found === 'wanted' ? null : found.text;
-  };
-}
 function timeOf(text: string): number | undefined {
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : at;
-}
-/** A host's names of parts need be different within a turn only. */
-function partIdOf(turnId: string, partId: string): string {
-  return partId.startsWith(turnId) ? partId : `${turnId}/${partId}`;
-}
-function aboutCall(call: PendingCall): AhpAskSubject {
-  return { kind: 'call', call };
-}
-function requestOf(about: unknown): InputRequest | undefined {
-  return (about as AhpAskSubject).kind === 'input' ? (about as Extract<AhpAskSubject, { kind: 'input' }>).request : undefined;
-}
-/** The answer to an ask, until the host has taken it. */
-function sentFor({ about }: OpenAsk): AhpAskSubject['sent'] {
-  return (about as AhpAskSubject).sent;
-}
-function unsent({ about }: OpenAsk): unknown {
-  const { sent: _lost, ...rest } = about as AhpAskSubject;
-  return rest;
 }
 function unknownHere(): string {
   return t('The agent does not know this conversation any more. {0}', '').trim();
