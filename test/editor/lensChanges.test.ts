@@ -57,17 +57,36 @@ test('nothing is told again without a document on the screen, or after the end',
 
 test('where the text has changed the editor asks by itself: it is told only if it does not, or had asked before', (t) => {
   const { lenses, told } = listening(t);
-  lenses.textChanged('file:///a');
+  lenses.textChanged('file:///a', ['x']);
   lenses.refresh(['file:///a']);
   assert.equal(told(), 0);
   t.mock.timers.tick(1000);
   assert.equal(told(), 1);
   lenses.asked('file:///a');
-  lenses.textChanged('file:///a');
+  lenses.textChanged('file:///a', ['x']);
   lenses.asked('file:///a');
   lenses.refresh(['file:///a']);
   assert.equal(told(), 2);
-  lenses.textChanged('file:///a');
+  lenses.textChanged('file:///a', ['x']);
   lenses.refresh(['file:///a', 'file:///b']);
+  assert.equal(told(), 3);
+});
+
+test('an editor whose document was saved since does not ask by itself: it is told at once', (t) => {
+  const { lenses, told } = listening(t);
+  lenses.textChanged('file:///a', []);
+  lenses.refresh(['file:///a']);
+  assert.equal(told(), 1);
+});
+
+test('an editor that has not asked is told again also where nothing more has changed in its document', (t) => {
+  const { lenses, told } = listening(t);
+  lenses.refresh(['file:///a']);
+  lenses.refresh(['file:///b']);
+  lenses.asked('file:///b');
+  t.mock.timers.tick(1000);
+  assert.equal(told(), 3);
+  lenses.asked('file:///a');
+  t.mock.timers.tick(10_000);
   assert.equal(told(), 3);
 });

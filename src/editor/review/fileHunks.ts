@@ -157,9 +157,13 @@ export class FileHunks implements Disposable {
 
   /** The same for any document: the visible editors do not include those of a multi-diff editor. */
   async find(uri: vscode.Uri | undefined): Promise<Reviewed | undefined> {
-    const reviewed = uri && (this.of(uri) ?? (await this.#reviewedIn({ uri })));
-    if (uri && reviewed) this.#shown.set(uri.toString(), reviewed);
-    return reviewed;
+    const known = this.of(uri);
+    if (!uri || known) return known;
+    const round = this.#rounds;
+    const reviewed = await this.#reviewedIn({ uri });
+    // A round that has begun since knows a later text.
+    if (reviewed && round === this.#rounds) this.#shown.set(uri.toString(), reviewed);
+    return this.of(uri) ?? reviewed;
   }
 
   update(): void {
@@ -209,7 +213,7 @@ export class FileHunks implements Disposable {
     const isFirst = this.#isFirstEdit(change);
     const reviewed = this.#shown.get(address);
     if (!reviewed) return;
-    this.#lenses.textChanged(address);
+    this.#lenses.textChanged(address, change.contentChanges);
     // An arrow of the editor's own diff reverts a hunk like Undo does, and leaves the file unsaved. What was typed before is not saved with it.
     const byHand = document.isDirty && isFirst && !isSavedForAgent(document.uri.fsPath);
     if (byHand && reviewed.segments.some((one) => isWithoutOneHunk(one, plain(document.getText())))) void document.save();

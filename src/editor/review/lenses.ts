@@ -44,19 +44,22 @@ export class LensChanges implements Disposable {
   readonly #changes = new Emitter<void>();
   readonly onChange = this.#changes.listen;
   /** Addresses of documents that were not asked about since. */
-  #waiting = new Set<string>();
+  readonly #waiting = new Set<string>();
   /** Of these the text has changed: the editors ask by themselves once it rests, and to tell them would only put that off. */
   readonly #asking = new Set<string>();
   #again: NodeJS.Timeout | undefined;
 
   /** `shown`: addresses of the documents on the screen whose lenses may have changed. */
   refresh(shown: readonly string[]): void {
-    this.#refresh(shown, MOST_TOLD);
+    const isAsking = shown.length > 0 && shown.every((one) => this.#asking.has(one));
+    // An editor may have forgotten to ask after a change before.
+    for (const one of shown) this.#waiting.add(one);
+    this.#tell(MOST_TOLD, !isAsking);
   }
 
-  /** The text of that document has changed. */
-  textChanged(address: string): void {
-    this.#asking.add(address);
+  /** The text of that document has changed, or, without `parts` that have, whether it is saved: then no editor asks. */
+  textChanged(address: string, parts: readonly unknown[]): void {
+    if (parts.length > 0) this.#asking.add(address);
   }
 
   /** An editor asks for the lenses of that document. */
@@ -70,12 +73,11 @@ export class LensChanges implements Disposable {
     this.#changes.dispose();
   }
 
-  #refresh(shown: readonly string[], most: number): void {
+  #tell(most: number, isNow = true): void {
     clearTimeout(this.#again);
-    this.#waiting = new Set(shown);
-    const isAsking = shown.length > 0 && shown.every((one) => this.#asking.has(one));
-    if (!isAsking || most < MOST_TOLD) this.#changes.fire();
-    if (this.#waiting.size === 0 || most === 1) return;
-    this.#again = setTimeout(() => this.#waiting.size > 0 && this.#refresh([...this.#waiting], most - 1), ASKED_BY);
+    if (isNow) this.#changes.fire();
+    if (this.#waiting.size === 0) return;
+    if (most === 1) return this.#waiting.clear();
+    this.#again = setTimeout(() => this.#waiting.size > 0 && this.#tell(most - 1), ASKED_BY);
   }
 }
