@@ -12,7 +12,7 @@ import { Masks } from './headless/masks.ts';
 import { runSteps } from './headless/run.ts';
 import { LONGEST_WAIT, readScript, type ScriptSetup, type ScriptStep, scriptSchema } from './headless/script.ts';
 import { headlessTools, scriptedSecrets } from './headless/tools.ts';
-import { type HeadlessOptions, readOptions, USAGE } from './headless/usage.ts';
+import { type HeadlessOptions, readOptions, usageOf } from './headless/usage.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { jsonLine, stderrLog, writeError } from './live/console.ts';
 import { diskFilesIn } from './live/diskFiles.ts';
@@ -44,7 +44,7 @@ async function main(): Promise<number> {
     return 0;
   }
   if (first === '--help' || first === '-h') {
-    process.stdout.write(`${USAGE}\n`);
+    process.stdout.write(`${usageOf(Object.keys(protocols))}\n`);
     return 0;
   }
   try {
@@ -63,7 +63,7 @@ async function main(): Promise<number> {
     if (!cwd?.isDirectory()) throw new Error(`--cwd: there is no folder ${options.cwd}`);
     steps = [...scriptIn(options.script), ...options.prompts.map((prompt) => ({ prompt }))];
   } catch (error) {
-    writeError(`${messageOf(error)}\n${USAGE}`);
+    writeError(`${messageOf(error)}\n${usageOf(Object.keys(protocols))}`);
     return 2;
   }
   if (options.command !== undefined || options.url !== undefined) return run(options, steps, recording);

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { Log } from '../base/log.ts';
 import type { SessionLine } from '../bridge/contract.ts';
 import { loginPath } from '../live/findAgents.ts';
-import { inHost, isHosted, otherHostOf, settingsId } from '../live/hostedAgents.ts';
+import { inHost, isHost, isHosted, otherHostOf, settingsId } from '../live/hostedAgents.ts';
 import {
   type HostSettings,
   otherHost,
@@ -62,7 +62,7 @@ export class AgentHostProcess {
 
   /** Where a new session of this agent runs. */
   placeOf(profile: Profile): Profile {
-    return sessionsInHost() && profile.protocol !== 'ahp' ? inHost(profile) : profile;
+    return sessionsInHost() && !isHost(profile) ? inHost(profile) : profile;
   }
 
   /** Like `Agents.find`, for agents in the host too. */
@@ -252,7 +252,7 @@ export class AgentHostProcess {
     const { profile: bundled, env } = await agents.bundledForHost();
     const PATH = await loginPath();
     const others = agents.all().flatMap((profile): readonly Profile[] => {
-      if (profile.id === bundled.id || profile.protocol === 'ahp') return [];
+      if (profile.id === bundled.id || isHost(profile)) return [];
       return [profile.command === undefined ? profile : { ...profile, env: { PATH, ...profile.env } }];
     });
     return { settings: { profiles: [bundled, ...others], rules: approvalRules(), guardedFiles: guardedFiles() }, env, bundled: bundled.id };

@@ -369,7 +369,7 @@ function settingsCommands(deps: CommandDeps) {
     },
     'parley.forgetModelKey': async () => {
       await secrets.setModelKey(undefined);
-      void vscode.window.showInformationMessage(vscode.l10n.t('Done'));
+      void vscode.window.showInformationMessage(`${commandTitle('forgetModelKey')}: ${vscode.l10n.t('Done')}`);
     },
     'parley.openSettings': () => openAllSettings(inputs, extensionId),
     'parley.showLog': () => output.show(),

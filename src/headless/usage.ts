@@ -1,11 +1,14 @@
 import { parseArgs } from 'node:util';
 
-export const USAGE = `usage: headless --protocol <id> [--command CMD [--arg A]... | --url URL [--header K=V]...] [--cwd DIR] [--env K=V]... [--option K=V]...
+/** How the program is called; `protocols`: their ids. */
+export const usageOf = (
+  protocols: readonly string[],
+): string => `usage: headless --protocol <id> [--command CMD [--arg A]... | --url URL [--header K=V]...] [--cwd DIR] [--env K=V]... [--option K=V]...
                 [--prompt TEXT]... [--script FILE] [--answer allow|allow_always|reject|hold] [--timeout S] [--record FILE]
        headless --replay FILE
        headless --schema
        headless --help
-Protocols: kimi-wire, acp, a2a, qwen, ai-sdk, ahp. Without --command and --url the bundled agent is used, which
+Protocols: ${protocols.join(', ')}. Without --command and --url the bundled agent is used, which
 serves all of them but ahp. A run ends after --timeout seconds, 1800 unless it says otherwise; 0 is no limit. What no step answers is
 rejected unless --answer says otherwise. Standard output has one JSON object a line.
 A script is a JSON array of steps: [{"rules": [{"about": "a.txt", "answer": "allow"}]}, {"prompt": "…"}, {"expect": {"status": "done"}}].

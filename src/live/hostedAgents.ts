@@ -6,6 +6,13 @@ const MARK = '@host';
 /** The mark, and the key of a host that is not the window's own. */
 const MARKED = /@host(?::([0-9a-f]{16}))?$/;
 
+const PROTOCOL = 'ahp';
+
+/** True for an agent that is a host with agents of its own. */
+export function isHost({ protocol }: Pick<Profile, 'protocol'>): boolean {
+  return protocol === PROTOCOL;
+}
+
 export function isHosted(profileId: string): boolean {
   return MARKED.test(profileId);
 }
@@ -25,5 +32,5 @@ export function inHost({ id, name, cwd }: Pick<Profile, 'id' | 'name' | 'cwd'>, 
   const agent = providerOf(id);
   const folder = cwd === undefined ? {} : { cwd };
   const mark = hostKey === undefined ? MARK : `${MARK}:${hostKey}`;
-  return { id: id + mark, name, protocol: 'ahp', args: [], env: {}, headers: {}, url: '', options: { agent }, ...folder };
+  return { id: id + mark, name, protocol: PROTOCOL, args: [], env: {}, headers: {}, url: '', options: { agent }, ...folder };
 }

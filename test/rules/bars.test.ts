@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { expressionArrowsOf, functionsOf, quantile } from './measures.ts';
@@ -48,7 +48,7 @@ const importsOf = (source: Source) =>
     return target.startsWith('.') ? path.posix.join(path.posix.dirname(source.path), target) : target;
   });
 const IMPURE =
-  /\b(?:setTimeout|setInterval|setImmediate|queueMicrotask|AbortController|fetch)\s*\(|\bnew Promise\b|\bPromise\.\w+\(|\basync\s+(?:function|\(|\w+\s*(?:\(|=>))|\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bMath\.random\b|\bcrypto\.\w|\bprocess\.\w|=\s*(?:setTimeout|setInterval|setImmediate|queueMicrotask|fetch|Date|Math|performance|crypto|process|globalThis)\s*[;,]/;
+  /\b(?:setTimeout|setInterval|setImmediate|queueMicrotask|AbortController|fetch)\s*\(|\bnew Promise\b|\basync\s+(?:function|\(|#?\w+\s*(?:\(|=>))|\bawait\s|\.then\(|\b(?:AbortSignal|Promise|globalThis)\b(?=\s*[.[])|\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bMath\.random\b|\bcrypto\.\w|\bprocess\.\w|=\s*(?:setTimeout|setInterval|setImmediate|queueMicrotask|fetch|Date|Math|performance|crypto|process|globalThis)\s*[;,]/;
 const PURE_PACKAGES = ['zod/mini', 'diff'];
 
 /** What a pure file must not have: imports of the machine it runs on, and effects, in itself or in what it imports. */
@@ -88,6 +88,10 @@ test('the conversation core and the machines have no clock, no promises and no I
     planted('const clock = Date.now;\n', 'src/conversation/h.ts'),
     planted('const { random } = Math;\n', 'src/conversation/i.ts'),
     planted('const later = setTimeout;\n', 'src/conversation/j.ts'),
+    planted('class A { async #go() {} }\n', 'src/conversation/k.ts'),
+    planted("const later = globalThis['setTimeout'];\n", 'src/conversation/l.ts'),
+    planted('const stop = AbortSignal.timeout(5);\n', 'src/conversation/m.ts'),
+    planted('run().then(go);\n', 'src/conversation/n.ts'),
   ];
   assert.deepEqual(impurities([all[0] as Source, ...all.slice(4)], all), [
     'src/conversation/c.ts imports node:fs',
@@ -98,6 +102,10 @@ test('the conversation core and the machines have no clock, no promises and no I
     'src/conversation/h.ts: Date.now',
     'src/conversation/i.ts: = Math;',
     'src/conversation/j.ts: = setTimeout;',
+    'src/conversation/k.ts: async #go(',
+    'src/conversation/l.ts: globalThis',
+    'src/conversation/m.ts: AbortSignal',
+    'src/conversation/n.ts: .then(',
   ]);
   const layers = [
     planted("import { Layer } from './layer.ts';\n", 'src/protocols/x/machine.ts'),
@@ -162,13 +170,22 @@ test('a reader follows a thing in few files: not too many have one importer', (t
   assert.deepEqual(importedOnce(all), ['src/b.ts']);
 });
 
+test('a whole protocol fits in 150 lines', () => {
+  const lines = readFileSync('test/conversation/lineProtocol.ts', 'utf8').trimEnd().split('\n');
+  assert.ok(lines.length < 150, `${lines.length} lines`);
+});
+
 // --- documents that comments cite
 
 /** Cited documents that are not in the repository yet. It may only shrink. */
 const MISSING: readonly string[] = [];
 const citations = ({ path: file, text }: Source, isThere: (name: string) => boolean) =>
-  [...text.matchAll(/\b([\w-]+\.md) §/g)].flatMap(([, name = '']) => (isThere(name) ? [] : [`${file} cites ${name}`]));
-const isThere = (name: string): boolean => existsSync(name) || existsSync(path.join('docs/protocols', name));
+  [...text.matchAll(/\b([\w/-]+\.md)(?= §)|(?<![\w/])docs\/[\w/-]+\.md\b/g)].flatMap(([name]) =>
+    isThere(name) ? [] : [`${file} cites ${name}`],
+  );
+/** Notes of a protocol are cited by their name alone. */
+const placeOf = (name: string): string | undefined => [name, path.join('docs/protocols', name)].find((file) => existsSync(file));
+const isThere = (name: string): boolean => placeOf(name) !== undefined;
 
 test('a document that a comment cites is in the repository', () => {
   assert.deepEqual(
@@ -176,22 +193,28 @@ test('a document that a comment cites is in the repository', () => {
     [],
   );
   assert.deepEqual(MISSING.filter(isThere), [], 'is there now: take it from the list');
-  assert.deepEqual(citations(planted('/** So says it (gone.md §2). */'), isThere), ['src/x.ts cites gone.md']);
+  const gone = citations(planted('/** So says it (gone.md §2, docs/lost.md). */'), isThere);
+  assert.deepEqual(gone, ['src/x.ts cites gone.md', 'src/x.ts cites docs/lost.md']);
 });
 
-/** The sections of each protocol's notes, by their numbers. Below a section its items are cited, as §9.1: the section has to be there. */
-const sectionsOf = (name: string): ReadonlySet<string> =>
-  new Set([...readFileSync(path.join('docs/protocols', name), 'utf8').matchAll(/^#+ §?(\d+)\b/gm)].map((match) => match[1] ?? ''));
+/** The sections of a document, by their numbers. Below a section its items are cited, as §9.1: the section has to be there. */
+const sectionsOf = (file: string): ReadonlySet<string> =>
+  new Set([...readFileSync(file, 'utf8').matchAll(/^#+ §?(\d+)\b/gm)].map((match) => match[1] ?? ''));
 function wrongSections(files: readonly Source[]): readonly string[] {
-  const known = new Map(readdirSync('docs/protocols').map((name) => [name, sectionsOf(name)]));
+  const known = new Map<string, ReadonlySet<string>>();
   return files.flatMap(({ path: file, text }) =>
-    [...text.matchAll(/\b([\w-]+\.md) §(\d+)/g)].flatMap(([cited, name = '', section = '']) =>
-      known.get(name)?.has(section) === false ? [`${file} cites ${cited}`] : [],
-    ),
+    [...text.matchAll(/\b([\w/-]+\.md) §(\d+)/g)].flatMap(([cited, name = '', section = '']) => {
+      const place = placeOf(name);
+      if (place === undefined) return [];
+      const sections = known.get(place) ?? sectionsOf(place);
+      known.set(place, sections);
+      return sections.has(section) ? [] : [`${file} cites ${cited}`];
+    }),
   );
 }
 
-test('a section of the notes that a comment cites is there', () => {
+test('a section that a comment cites is there', () => {
   assert.deepEqual(wrongSections(sources), []);
-  assert.deepEqual(wrongSections([planted('/** So says it (qwen.md §99.9). */')]), ['src/x.ts cites qwen.md §99']);
+  const wrong = wrongSections([planted('/** So says it (qwen.md §99.9, ARCHITECTURE.md §98, docs/changes.md §1). */')]);
+  assert.deepEqual(wrong, ['src/x.ts cites qwen.md §99', 'src/x.ts cites ARCHITECTURE.md §98', 'src/x.ts cites docs/changes.md §1']);
 });

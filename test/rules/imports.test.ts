@@ -120,6 +120,22 @@ test('the table catches what it is there for', () => {
   for (const [file, target] of planted) assert.notEqual(offence(file, target), undefined, `${file} -> ${target}`);
 });
 
+/** Where shared code asks which protocol it has to do with; whatever differs belongs into the folder of the protocol. */
+const asked = ({ path: file, code }: Source): readonly string[] => {
+  if (protocolOf(file) !== undefined || file.startsWith('src/agent/')) return [];
+  const ids = '(?:kimi-wire|acp|a2a|qwen|ai-sdk|ahp)';
+  return [
+    ...code.matchAll(new RegExp(`\\bprotocol\\s*[!=]==?\\s*'[\\w-]+'|[!=]==?\\s*'${ids}'|'${ids}'\\s*[!=]==?|\\bcase\\s+'${ids}'`, 'g')),
+  ].map(([found]) => `${file}: ${found}`);
+};
+
+test('shared code does not ask for the protocol', () => {
+  assert.deepEqual(sources.flatMap(asked), []);
+  const code = "if (profile.protocol === 'x') go();\nswitch (id) { case 'acp': go(); }\nif ('qwen' !== id) go();\n";
+  assert.deepEqual(asked({ path: 'src/live/x.ts', text: code, code }).length, 3);
+  assert.deepEqual(asked({ path: 'src/protocols/acp/x.ts', text: code, code }), []);
+});
+
 /** The first cycle of imports, as the files on it; undefined where there is none. */
 function cycleIn(graph: ReadonlyMap<string, readonly string[]>): string | undefined {
   const done = new Set<string>();

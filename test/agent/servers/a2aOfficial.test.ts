@@ -65,7 +65,7 @@ function seen(told: readonly StreamResponse[]) {
   };
 }
 
-test('a client of 1.x with its defaults: a prompt, an approval, the task and its list', async (t) => {
+test('a client of 1.x that activates the extension: a prompt, an approval, the task and its list', async (t) => {
   const { cwd, url } = await served(t, [write, 'Written.']);
   const { client, message, say } = await newer(url);
   const first = seen(await say(message(words('write'))));
