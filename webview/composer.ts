@@ -25,7 +25,7 @@ export class Composer {
   #typed = '';
   /** The @ that the button put behind a text, until something is typed. */
   #placed: { readonly before: string; readonly text: string } | undefined;
-  /** What the draft was before the user came to the composer and typed; undefined until they type there. */
+  /** The draft before the user came to the composer and typed; undefined until they type there. */
   #before: { readonly sessionId: string; readonly draft: string } | undefined;
   /** False after an answer, until the user does something else in the page: Esc was meant for the question. */
   #escapeStops = true;

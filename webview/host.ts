@@ -19,7 +19,7 @@ export class HostConnection {
   readonly #api: EditorApi;
   readonly #source: EventTarget;
   readonly #waiting = new Map<number, Waiting>();
-  /** What of the host's messages has to wait for the user's typing. */
+  /** The host's messages that have to wait for the user's typing. */
   readonly typing = new TypingGuard();
   #calls = 0;
 

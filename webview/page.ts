@@ -19,7 +19,7 @@ export interface PageState {
   /** Whether the workspace is trusted; undefined until the host has said hello. */
   readonly trusted: boolean | undefined;
   readonly setups: readonly SetupLine[];
-  /** What is in the folder; nothing until the host has answered. */
+  /** The contents of the folder; nothing until the host has answered. */
   readonly around: Surroundings;
   readonly popup: Popup | undefined;
   readonly said: { readonly text: string; readonly level: 'info' | 'error' } | undefined;

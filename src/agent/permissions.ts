@@ -54,7 +54,7 @@ export class Permissions {
   }
 }
 
-/** What an answer for the session allows: of commands the same one again, as one says nothing of another. */
+/** The extent of an answer for the session: of commands the same one again, as one says nothing of another. */
 function grantOf({ action, shown }: ApprovalRequest): string {
   const command = shown.find((one) => one.type === 'command');
   return command?.type === 'command' ? `${action}: ${command.command}` : action;

@@ -76,7 +76,7 @@ export interface SetupLine {
   readonly name: string;
   readonly detail: string;
 }
-/** What is in the folder that a first prompt could be about. */
+/** The contents of the folder that a first prompt could be about. */
 export interface Surroundings {
   /** `npm test` runs something. */
   readonly tests: boolean;

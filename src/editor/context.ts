@@ -60,7 +60,7 @@ export async function contextContent(kind: ContextKind, terminal: RecentCommand 
 /** Bytes of a package.json that is read. */
 const LARGEST_MANIFEST = 1_000_000;
 
-/** What a first prompt could be about in a folder. */
+/** The possible subjects of a first prompt in a folder. */
 export async function surroundings(folder: string | undefined): Promise<Surroundings> {
   if (folder === undefined) return { tests: false, changes: false, readme: false };
   const sizeOf = (name: string) =>

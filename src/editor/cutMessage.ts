@@ -6,7 +6,7 @@ export function cutMessage(message: unknown): unknown {
   return leftBehind(message, MOST_KEPT) >= 0 ? message : beginningOf(message, { left: MOST_KEPT });
 }
 
-/** What is left of so many units; negative as soon as it is clear that the value needs more. */
+/** The rest of so many units; negative as soon as it is clear that the value needs more. */
 function leftBehind(value: unknown, units: number): number {
   if (typeof value === 'string') return units - value.length - 3;
   if (typeof value !== 'object' || value === null) return units - 6;

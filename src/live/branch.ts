@@ -38,7 +38,7 @@ export interface Branch {
   readonly next?: Turn;
 }
 
-/** What a branch needs of the sessions. */
+/** The parts of the sessions that a branch needs. */
 export interface BranchSessions {
   open(profile: Profile, cwd: string, past: Past & { readonly copyOf: string }, id: SessionId): SessionId;
   openRecorded(profile: Profile, recorded: Session): void;

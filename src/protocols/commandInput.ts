@@ -95,7 +95,7 @@ export function runningMembers(rawInput: unknown, diffs: readonly Diff[]): reado
     ? []
     : [{ type: 'text', text: JSON.stringify(Object.fromEntries(running), null, 2).slice(0, ARGUMENTS_KEPT) }];
 }
-/** What a tool that edits does with the file, as it is called by models that were trained on such a tool. */
+/** The edit that a tool makes, as it is called by models that were trained on such a tool. */
 const EDIT_STEP = /^(?:view|create|str_replace|insert|undo_edit)$/;
 /** Names of members that tell in words what the edit is for. */
 const IN_WORDS = /^(?:instructions?|summary|comment|message|intent|purpose|thought|note|code_edit|todo)$/i;

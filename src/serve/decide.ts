@@ -183,7 +183,7 @@ export function attachedUris(said: unknown): readonly string[] {
 const KEPT =
   'This agent cannot go back: it still knows the messages that were taken away here. They are shown again when the chat is reopened.';
 
-/** Nobody answers what they have not been shown. */
+/** Only what was shown is answered. */
 const UNSEEN = 'Only a client that follows the chat can answer.';
 
 export function decideChat(said: unknown, held: Held): ActionResult {

@@ -148,7 +148,7 @@ function serve(host: AgentHost, socket: WebSocket, log: Log): void {
   client.open(rpcLink(acceptedWebSocket(socket), events, { log }));
 }
 
-/** Nobody can tell whose request it was. */
+/** It is unknown whose request it was. */
 function junkAnswer(text: string): string {
   const error =
     readJson(text) === undefined

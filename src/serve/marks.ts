@@ -75,7 +75,7 @@ export class ClientNames implements KnownNames {
   }
 }
 
-/** What each agent offered when it ran last. */
+/** The offers of each agent when it ran last. */
 export class KeptOffers implements KnownOffers {
   readonly #file: OwnFile<AgentOffers>;
 

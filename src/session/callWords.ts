@@ -177,7 +177,7 @@ function wordsAbout(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>,
   }
 }
 
-/** What a call asked the user: the first question that its input lists, or no more than that it was one where it has only a tool's name. */
+/** The question that a call asked the user: the first one that its input lists, or no more than that it was one where it has only a tool's name. */
 function questionOf({ input, name, title }: ToolCall): string | undefined {
   const questions = typeof input === 'object' && input !== null ? Object.values(input).find(Array.isArray) : undefined;
   const [first]: readonly unknown[] = questions ?? [];

@@ -1329,7 +1329,7 @@ interface Folder {
   readonly publicFolder: string | undefined;
 }
 
-/** What a line keeps for its later commands: the values of its variables, the folders where it goes, and the files that it makes. */
+/** The state that a line keeps for its later commands: the values of its variables, the folders where it goes, and the files that it makes. */
 class LineVariables {
   readonly files = new LineFiles();
   #publicFolder: string | undefined;
@@ -1377,7 +1377,7 @@ class LineVariables {
     return this.#unknown.has(name) ? undefined : this.#values.get(name);
   }
 
-  /** What a text with variables may stand for, as far as that is known. */
+  /** The possible values of a text with variables, as far as they are known. */
   valuesIn(text: string): readonly string[] {
     let texts = [''];
     let from = 0;
@@ -1418,7 +1418,7 @@ interface Scope {
   readonly joined: boolean;
   readonly instead: boolean;
   readonly inputs: readonly ShellWord[];
-  /** What the command before it in the pipe prints, as far as that is known. */
+  /** The output of the command before it in the pipe, as far as it is known. */
   readonly printed: readonly ShellWord[] | undefined;
   /** Another program appends the last arguments. */
   readonly fromXargs?: boolean;
@@ -1661,7 +1661,7 @@ function guardedNames(words: readonly ShellWord[]): readonly ShellWord[] {
   });
 }
 
-/** What stands for all files that a program lists. */
+/** A text that stands for all files that a program lists. */
 const ANY_FILE = '*';
 /** True for a program that lists files of the folder by none of their names, so that any may be among them. */
 function listsAnyFile([first, ...args]: readonly ShellWord[]): boolean {

@@ -59,7 +59,7 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
   return DANGER_KINDS.flatMap((kind) => (kind === 'network' && isSaid ? [] : (worstOf(all.filter((one) => one.kind === kind)) ?? [])));
 }
 
-/** What runs where no member of the call says it: a title or a text may be the command. */
+/** The commands of a call that has no member for them: a title or a text may be the command. */
 function inWordsOnly({ title, detail }: Approval, cwd: string): readonly Danger[] {
   if (detail.type === 'command' && detail.unsure) return graveIn(statedCommands(detail.command), cwd);
   if (detail.type !== 'text') return [];
@@ -88,7 +88,7 @@ function inUntoldWords({ title, detail }: Approval, cwd: string): readonly Dange
 const SIGNS = /(?:^|\s)-{1,2}\w|[|~/$;&<>]/;
 const LONGEST_UNTOLD = 4000;
 
-/** What the texts that are dangerous as commands would do; other words only look like some. */
+/** The effects of texts that are dangerous as commands; other words only look like some. */
 function graveIn(texts: readonly string[], cwd: string): readonly Danger[] {
   const found = texts.map((text) => commandDangers(text, cwd)).filter(isGrave);
   return found.flat().map(({ at: _, ...danger }) => danger);
@@ -246,7 +246,7 @@ function inDetail(detail: ApprovalDetail, cwd: string): readonly Danger[] {
   }
 }
 
-/** What the name of a server's tool says that it does, and the statements that it is given. */
+/** The effects that the name of a server's tool and the statements it is given tell of. */
 function byTool({ tool, input }: Extract<ApprovalDetail, { type: 'mcp' }>): readonly Danger[] {
   const drops = membersOf(input).some(({ value }) => typeof value === 'string' && DROPS.test(value.slice(0, LONGEST_STATEMENT)));
   return [

@@ -9,7 +9,7 @@ export function linkWords({ before, after }: { readonly before?: string | undefi
   return [...words('+', after), ...words('−', before)].join(' ');
 }
 
-/** Who may read, write and run a file, and how its text is written, before and now, once where that is the same; '' where neither is worth a word. */
+/** The rights on a file and the encoding of its text, before and now, once where that is the same; '' where neither is worth a word. */
 export function mannerWords({ permissions, form }: { readonly [Key in 'permissions' | 'form']?: TurnFile[Key] | undefined }): string {
   return [permissions, form]
     .flatMap((one) => (one ? [visibleText(one.before === one.after ? one.after : `${one.before} → ${one.after}`)] : []))

@@ -142,7 +142,7 @@ export interface TurnFile {
   readonly whyUnkept?: string;
   /** Where it leads before and after, where it is a symbolic link then. */
   readonly links?: { readonly before?: string; readonly after?: string };
-  /** Who may read, write and run it before and now, where that has changed: `rw-r--r--`. */
+  /** Its rights before and now, where they have changed: `rw-r--r--`. */
   readonly permissions?: { readonly before: string; readonly after: string };
   /** How its text is written (`UTF-8 CRLF`) before and now, where nothing else of it has changed, or it is not UTF-8. */
   readonly form?: { readonly before: string; readonly after: string };
@@ -206,14 +206,14 @@ export interface ToolCall {
   readonly appliedOnDisk?: true;
   /** The decision to allow or reject it. Absent without an ask. */
   readonly decision?: Decision;
-  /** Nobody answered its request for approval: the agent took it back, or its turn was stopped or ended. */
+  /** Its request for approval was not answered: the agent took it back, or its turn was stopped or ended. */
   readonly withdrawn?: true;
   /** When it began to run and when it ended, in milliseconds since the epoch. Absent in conversations that were only read. */
   readonly startedAt?: number;
   readonly endedAt?: number;
 }
 /** How an ask was settled by the user, or for an approval by one of the user's rules. */
-/** What a rule is about, as it was when it decided. */
+/** The subject of a rule, as it was when it decided. */
 export interface RuleWords {
   readonly kind: string;
   readonly pattern?: string;

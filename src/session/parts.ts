@@ -106,7 +106,7 @@ export function withdrawCall(turn: Turn, id: CallId): Turn {
   return inCall(turn, id, (call) => (call.withdrawn || call.decision ? call : { ...call, withdrawn: true }));
 }
 
-/** Nobody will answer the open asks of the turn any more: their calls keep that, as they did not get to run. */
+/** The open asks of the turn will not be answered any more: their calls keep that, as they did not get to run. */
 export function leaveUnanswered(turn: Turn, asks: readonly Ask[]): Turn {
   return asks.reduce((now, ask) => {
     const { callId, turnId, decision, kind, ours } = ask;

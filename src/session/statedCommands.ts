@@ -5,7 +5,7 @@ const LONGEST_WORDS = 20_000;
 const MOST_LINES = 60;
 const MOST_COMMANDS = 30;
 
-/** What words put before a command at the beginning of a line: "Run: npm test", "$ npm test". */
+/** Words before a command at the beginning of a line: "Run: npm test", "$ npm test". */
 const BEFORE = /^[ \t>$#%*-]*(?:(?:run|running|execute|executing|command|cmd|shell|bash|sh|terminal)\b:?[ \t]*)?[$>#%]?[ \t]*/gim;
 /** The prompt of a shell: `root@host:~# `, `PS C:\\> `. */
 const PROMPT = /^(?:PS\b ?)?[^\s"'`]{0,80}[$#%>❯]\s+/;

@@ -12,7 +12,7 @@ export function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /**
- * What makes a program print UTF-8 into a pipe on Windows, where it would take the code page of the country. `chcp` does that for the programs that go by
+ * Variables that make a program print UTF-8 into a pipe on Windows, where it would take the code page of the country. `chcp` does that for the programs that go by
  * their console; Python goes by this.
  */
 export function utf8Variables(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): Readonly<Record<string, string>> {

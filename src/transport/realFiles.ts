@@ -180,7 +180,7 @@ async function writeAt(handle: FileHandle, bytes: Buffer, from: number, to: numb
   for (let at = from; at < to; ) at += (await handle.write(bytes, at, to - at, at)).bytesWritten;
 }
 
-/** Who may read, write and run a file. Rejects with PlaceChanged when a link has taken its place. */
+/** The rights on a file. Rejects with PlaceChanged when a link has taken its place. */
 export async function chmodReal(real: string, mode: number): Promise<void> {
   const handle = await openReal(real);
   try {

@@ -112,7 +112,7 @@ function asidesOf({ result, problem, decided, decidedShort }: CallWords, steps: 
   ];
 }
 
-/** Who decided. A narrow row shows the short words; its tooltip and a screen reader have the full ones. */
+/** The words for who decided. A narrow row shows the short words; its tooltip and a screen reader have the full ones. */
 function decidedView(decided: string, short: string | undefined): unknown {
   if (short === undefined || short === decided) return visible(decided);
   const byUser = ` ${t('by you')}`;

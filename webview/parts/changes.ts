@@ -134,7 +134,7 @@ function keptWord({ hunks }: TurnFile): string {
   return hunks && hunks.kept < hunks.all ? `${t('Kept')} ${hunks.kept}/${hunks.all}` : t('Kept');
 }
 
-/** What of the file was decided by hunks, while others are not. */
+/** The hunks of the file that are decided, while others are not. */
 function decidedView({ hunks }: TurnFile): TemplateResult | typeof nothing {
   if (hunks?.open === undefined) return nothing;
   const { kept, all, open } = hunks;

@@ -40,7 +40,7 @@ function entryView(entry: PlanEntry): TemplateResult {
   </li>`;
 }
 
-/** What the agent was told of the user's own changes. */
+/** The agent's notice of the user's own changes. */
 export function correctionsView(view: View, { id, corrections }: Turn): TemplateResult | typeof nothing {
   if (corrections === undefined) return nothing;
   return fold(view, {

@@ -33,7 +33,7 @@ interface Run {
   readonly removed: DiffLine[];
   readonly added: DiffLine[];
 }
-/** What lies between the lines of a hunk that stay. */
+/** The gaps between the lines of a hunk that stay. */
 function runsOf(hunk: readonly DiffLine[]): readonly Run[] {
   const runs: Run[] = [{ removed: [], added: [] }];
   for (const line of hunk) {

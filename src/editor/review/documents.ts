@@ -4,7 +4,7 @@ import type { Disposable } from '../../base/lifetime.ts';
 export const REVIEW_SCHEME = 'parley-review';
 /** Scheme of the texts before the changes under review. */
 export const BASE_SCHEME = 'parley-review-base';
-/** What the keys of the two sides of a deletion end with: it is decided about there, as the file itself cannot be on the screen. */
+/** The endings of the keys of a deletion's two sides: it is decided about there, as the file itself cannot be on the screen. */
 export const DELETED_BEFORE = 'deleted/before';
 export const DELETED_AFTER = 'deleted/after';
 

@@ -23,7 +23,7 @@ const MOST_DRAWN = 40;
 /** In a file with more, lenses this many lines around the screen are drawn at once, and the others as they come into sight. */
 const LINES_AROUND = 100;
 
-/** What a text of ours shows of a file: it without what is to be reviewed of that session, or of the first one; or it as it is. */
+/** The version of a file that a text of ours shows: without the changes to review of that session, or of the first one; or as it is. */
 type Followed = { readonly id: SessionId | undefined } | 'now';
 
 /** Command id that only CodeLenses run. */
@@ -409,7 +409,7 @@ export class FileHunks implements Disposable {
     return [...decisions, ...besideLenses(document, reviewed.beside)];
   }
 
-  /** Who has written into each change since: other sessions, and the user. */
+  /** The authors of later changes inside each change: other sessions, and the user. */
   async writers(file: string, hunks: readonly SessionHunk[]): Promise<readonly (readonly string[])[]> {
     const found = await this.#sets.writers(file, hunks);
     return hunks.map(({ hunk }, at) => {

@@ -26,7 +26,7 @@ export function lensTooltip(title: string, command: string, keyboard: Keyboard):
   return `${title} (${{ mac, other, either: `${other}, ${mac}` }[keyboard]})`;
 }
 
-/** What has changed of a file that has no hunks; undefined for contents that are not compared. */
+/** The change of a file that has no hunks; undefined for contents that are not compared. */
 export function changeWords(file: Pick<UnreviewedFile, 'permissions' | 'form' | 'links'>): string | undefined {
   return mannerWords(file) || (file.links && linkWords(file.links));
 }

@@ -342,7 +342,7 @@ function currentOf(legacy: string): string {
 }
 
 /**
- * What is stored under the name of a current file. One of format 1 beside it counts until the current one holds all of it: a full disk, or the end
+ * The stored session under the name of a current file. One of format 1 beside it counts until the current one holds all of it: a full disk, or the end
  * of a process, may have cut that one off.
  */
 async function storedIn(file: string): Promise<(Replayed & { readonly isOld: boolean }) | undefined> {

@@ -180,7 +180,7 @@ export interface RestorePreview {
   readonly unwatched: readonly string[];
 }
 /**
- * Who made a change of a file (absolute path, its content after it, and when it was made, in milliseconds since the epoch): the call that is the only
+ * The author of a change of a file (absolute path, its content after it, and when it was made, in milliseconds since the epoch): the call that is the only
  * explanation, 'other' for another session or the user, undefined for the agent in an unknown way.
  */
 export type Explain = (file: string, after: ContentKey, at?: number) => Explained;
@@ -668,7 +668,7 @@ export class ChangeSet {
     });
   }
 
-  /** What the agent is told of the files that are not as it knows them. */
+  /** The corrections for the agent: the files that are not as it knows them. */
   corrections(): Promise<readonly string[]> {
     return this.#run(async () => {
       const found: Correction[] = [];
@@ -713,7 +713,7 @@ export class ChangeSet {
     return present !== undefined ? this.#segmentsIn(file, found, present) : undefined;
   }
 
-  /** What this session's latest prompts, decided about or not, have written into a file, in its lines as they are now. */
+  /** The text that this session's latest prompts, decided about or not, have written into a file, in its lines as they are now. */
   async wroteIn(file: string): Promise<readonly PlacedHunk[]> {
     const name = nameOf(this.#folders, file) ?? '';
     const changes = this.#state.checkpoints.flatMap((one) => one.changes).filter((one) => one.name === name);
@@ -968,7 +968,7 @@ export class ChangeSet {
     }
   }
 
-  /** What the comparison at the end of the turn goes on from in a later window; undefined when the disk refuses. */
+  /** The starting point of the comparison at the end of the turn in a later window; undefined when the disk refuses. */
   async #baseline(): Promise<TurnBaseline | undefined> {
     const { files, ends, folders } = this.#scan;
     const list = JSON.stringify([...files.values()].map(({ stamp }) => stamp));
@@ -1055,7 +1055,7 @@ export class ChangeSet {
     if (now && form) this.#state = withTracked(this.#state, name, { ...now, form });
   }
 
-  /** What a file held, unless the store has lost it. */
+  /** The earlier content of a file, unless the store has lost it. */
   async #orGone(content: ContentKey): Promise<ContentKey> {
     const isLost = content !== null && isKept(content) && !(await this.#deps.store.has(content));
     return isLost ? goneContent(content) : content;
@@ -1633,7 +1633,7 @@ export class ChangeSet {
     return target !== undefined && isKnown() ? target : undefined;
   }
 
-  /** Who may read, write and run a file is as it was before the agent changed that. */
+  /** Puts back the rights on a file from before the agent changed them. */
   async #setMode(name: string, mode: number | undefined): Promise<void> {
     if (mode !== undefined) await putMode(placeOf(this.#folders, name), mode);
   }

@@ -128,7 +128,7 @@ export function goneContent(hash: string): string {
   return `unkept ${hash} gone`;
 }
 
-/** What a file held before the agent has written it, where that was not read by then; by the file's stamp, where it was listed at least. */
+/** The content of a file before the agent has written it, where that was not read by then; by the file's stamp, where it was listed at least. */
 export function unreadContent(stamp = 'unknown'): string {
   return `unkept ${stamp} unread`;
 }

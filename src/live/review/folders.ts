@@ -48,7 +48,7 @@ export function fileOf({ root }: Folders, name: string): string {
   return path.isAbsolute(name) ? path.normalize(name) : path.join(root, name);
 }
 
-/** What a file is to hold, or a link; null: none of them. */
+/** The new content of a file, or a link; null: none of them. */
 export type FileContent = Uint8Array | LinkTo | null;
 
 /** A folder, and the name of a file below it. */

@@ -13,7 +13,7 @@ export interface FileState {
   readonly stamp: string;
   /** When it was last written, in milliseconds since the epoch. */
   readonly at?: number;
-  /** Who may read, write and run it. */
+  /** Its rights. */
   readonly mode?: number | undefined;
 }
 /** By their names (`nameOf`). */
@@ -27,7 +27,7 @@ export interface Scan {
   /** Why contents could not be stored: the disk is full, for example. */
   readonly trouble?: string;
   /**
-   * What is left out, with when it last changed: files that are ignored, folders that are, or by their names, and links that lead outside, with
+   * The paths left out, with when they last changed: files that are ignored, folders that are, or by their names, and links that lead outside, with
    * when their target changed.
    */
   readonly leftOut: ReadonlyMap<string, number>;
@@ -39,7 +39,7 @@ export interface Scan {
   readonly ends: ReadonlyMap<string, string>;
 }
 type FolderRules = ReadonlyMap<string, IgnoreRules>;
-/** What a scan goes on from. With the rules of when the turn began these count beside the present ones, and what was watched is watched on. */
+/** The starting point of a scan. With the rules of when the turn began these count beside the present ones, and what was watched is watched on. */
 export type ScanBefore = Pick<Scan, 'files' | 'ends' | 'rules'>;
 
 /** Before anything was read. */
@@ -371,7 +371,7 @@ interface FolderWalk {
   readonly most: number;
   /** The last name to be found. */
   readonly last: string | undefined;
-  /** What was looked at in folders that are left out. */
+  /** The files looked at in folders that are left out. */
   seenLeftOut: number;
   folders: number;
   /** The last name that was found, where that is not all. */

@@ -22,7 +22,7 @@ export interface Tracked {
   readonly from?: string | undefined;
   /** Lines that are left to be reviewed, once something of it was decided. */
   readonly left?: LineCounts | undefined;
-  /** Who could read, write and run it before, where the agent has changed that or deleted the file. */
+  /** Its rights before, where the agent has changed them or deleted the file. */
   readonly mode?: number | undefined;
   readonly modeAfter?: number | undefined;
   readonly form?: TurnFile['form'] | undefined;
@@ -66,7 +66,7 @@ export interface Replaced {
   readonly before?: ContentKey | undefined;
   readonly written?: ContentKey | undefined;
   readonly from?: string | undefined;
-  /** Who could read, write and run it then, and before the agent had changed that. */
+  /** Its rights then, and before the agent had changed them. */
   readonly mode?: number | undefined;
   readonly modeBefore?: number | undefined;
 }
@@ -75,7 +75,7 @@ export interface KnownContent {
   readonly content: ContentKey;
   readonly how: Correction['how'];
 }
-/** What the comparison at the end of a running turn goes on from, should the window be closed before; with the latest checkpoint's list of files. */
+/** The starting point of the comparison at the end of a running turn, should the window be closed before; with the latest checkpoint's list of files. */
 export interface TurnBaseline {
   /** The files' stamps in the order of that list, as an object of the store. */
   readonly stamps: string;

@@ -177,7 +177,7 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
 /** A turn follows its streams, recovers one that broke, or stops: never two of them. */
 export type Course = { readonly is: 'streaming' } | Recovery | { readonly is: 'stopping'; stop: Stop };
 /**
- * What was decided about a call, and by whom. `about`: the call as it was then, to which the decision is limited. `edited`: the proposal as the
+ * The decision about a call, and its author. `about`: the call as it was then, to which the decision is limited. `edited`: the proposal as the
  * user edited it; null when they did not.
  */
 export type DecisionState =

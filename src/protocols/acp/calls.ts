@@ -212,7 +212,7 @@ export function startReading(call: CallFacts, edit: Edit, reading: number): void
   edit.state = 'reading';
   edit.reading = reading;
 }
-/** What a reading of a file told. */
+/** The result of reading a file. */
 interface ReadText {
   readonly reading: number;
   readonly text: Current;

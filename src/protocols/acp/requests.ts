@@ -74,7 +74,7 @@ import {
 } from './state.ts';
 
 /*
- * What an ACP agent asks of the editor. Each request is answered once; one that takes several steps is a job (`state.jobs`). In this order: requests,
+ * The requests of an ACP agent to the editor. Each request is answered once; one that takes several steps is a job (`state.jobs`). In this order: requests,
  * what the user is asked, permissions, files, commands, forms and links, replies and timers.
  */
 

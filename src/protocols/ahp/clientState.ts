@@ -127,7 +127,7 @@ export function sentFor({ about }: OpenAsk): AhpAskSubject['sent'] {
   return (about as AhpAskSubject).sent;
 }
 
-/** What an ask is about, when its answer may never have arrived. */
+/** The subject of an ask, when its answer may never have arrived. */
 export function unsent({ about }: OpenAsk): unknown {
   const { sent: _lost, ...rest } = about as AhpAskSubject;
   return rest;

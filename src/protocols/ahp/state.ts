@@ -119,7 +119,7 @@ export interface CallName {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly displayName: string;
-  /** What VS Code shows before the command of a terminal, in place of its own "Running" and "Ran". */
+  /** The word that VS Code shows before the command of a terminal, in place of its own "Running" and "Ran". */
   readonly intention?: string;
   readonly _meta?: Meta;
   /** The client that runs it. */
@@ -307,7 +307,7 @@ export interface SessionConfig {
   readonly schema: { readonly type: 'object'; readonly properties: Readonly<Record<string, ConfigProperty>> };
   readonly values: ConfigValues;
 }
-/** What sessions with an agent offer, known from one that ran. `config`: with the values that a new session begins with. */
+/** The offers of sessions with an agent, known from one that ran. `config`: with the values that a new session begins with. */
 export interface AgentOffers {
   readonly models: AgentInfo['models'];
   readonly config: SessionConfig;

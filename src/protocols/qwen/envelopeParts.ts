@@ -21,7 +21,7 @@ export interface WholeCall {
 }
 
 /**
- * What an agent of the envelope dialect makes in a turn: calls, from pieces and from displays, and what annotations add: terminals, thoughts,
+ * The parts of a turn in the envelope dialect: calls, from pieces and from displays, and what annotations add: terminals, thoughts,
  * events. Texts, and how a turn ends, are the step's above.
  */
 export abstract class EnvelopeParts extends QwenStep {

@@ -13,7 +13,7 @@ const HOOK_REASON = 500;
 const WAITED_FOR: ReadonlySet<string> = new Set(['agent', 'shell']);
 
 /**
- * What an agent of the message dialect makes in a turn: texts and thoughts, piece by piece and whole, calls and their results, and sub-agents
+ * The parts of a turn in the message dialect: texts and thoughts, piece by piece and whole, calls and their results, and sub-agents
  * that work on in the background. Whose turn it is, the step above decides.
  */
 export abstract class MessageParts extends QwenStep {
