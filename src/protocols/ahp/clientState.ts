@@ -1,7 +1,7 @@
 import type { CallState, ConversationState, OfferedTool, Table, TurnState } from '../../conversation/state.ts';
 import { find, newConversation, type OpenAsk } from '../../conversation/state.ts';
 import type { StopLimits } from '../../conversation/step.ts';
-import type { ToolCall } from '../../session/model.ts';
+import type { Content, ToolCall } from '../../session/model.ts';
 import type { Contents, PendingCall } from './codec.ts';
 import { MOST_TURNS, type SessionFacts } from './schema.ts';
 import type { AgentInfo, ChatAction, ChatState, InputRequest } from './state.ts';
@@ -42,7 +42,8 @@ export type FetchedText = { readonly text: string } | 'wanted' | null;
 export type ChatUpdate = { readonly kind: 'action'; readonly action: ChatAction } | { readonly kind: 'chat'; readonly chat: ChatState };
 /** The kind of a dispatched action, for undoing it when the host rejects it. */
 export type Dispatched =
-  | { readonly kind: 'turn'; readonly turnId: string }
+  /** `isBehind`: another client's turn began before it. */
+  | { readonly kind: 'turn'; readonly turnId: string; readonly content: readonly Content[]; readonly isBehind?: true }
   | { readonly kind: 'answer'; readonly askId: string }
   | { readonly kind: 'other' };
 

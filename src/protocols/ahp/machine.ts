@@ -307,6 +307,7 @@ class AhpStep extends Step<AhpState> {
   /** Handles an action that the host rejected. */
   refused(was: Dispatched, reason: string): void {
     const { turn, asks } = this.state;
+    if (was.kind === 'turn' && was.isBehind) return this.pending('queued', was);
     if (was.kind === 'turn' && turn?.id === was.turnId && this.state.chat?.activeTurn?.id !== was.turnId)
       return this.endTurn('failed', { error: { message: reason, next: ['retry'] } });
     const ask = was.kind === 'answer' ? find(asks, was.askId) : undefined;
@@ -447,10 +448,14 @@ class AhpStep extends Step<AhpState> {
     if (turn.usage && turn.usage !== before.activeTurn?.usage) this.usageIs(turn.usage);
     if ('state' in turn) this.turnEnded(ours, turn);
   }
-  /** The host has not kept it: what another client said may come again, under the same name. */
+  /** The host has not kept it: what another client said may come again, under the same name, and so may a prompt that came behind theirs. */
   turnGone({ id, by }: AhpTurn): void {
     this.endTurn('cancelled');
-    if (by !== 'user') this.emit({ type: 'turns.removed', from: id });
+    const { dispatched } = this.state;
+    const key = Object.keys(dispatched).find((one) => isPromptOf(dispatched[one], id));
+    const said = key === undefined ? undefined : dispatched[key];
+    if (key !== undefined && said?.kind === 'turn') dispatched[key] = { ...said, isBehind: true };
+    if (by !== 'user' || said) this.emit({ type: 'turns.removed', from: id });
   }
   beginTurn(id: string, prompt: readonly Content[], by: AhpTurn['by'], at: number): void {
     const turn: AhpTurn = { ...newTurn<TurnState['lanes'][string], AhpCall>(id, by), texts: {}, ran: {}, startedAt: at };
@@ -676,26 +681,14 @@ class AhpStep extends Step<AhpState> {
 
   intent(intent: Intent): void {
     const { state } = this;
-    const { session, turn } = state;
-    const chat = session?.facts.chat;
+    const { session } = state;
     switch (intent.type) {
       case 'prompt':
         return this.prompt({ turnId: intent.turnId, content: intent.content });
       case 'cancel':
         return this.cancel();
       case 'steer':
-        if (!turn || !chat || state.phase !== 'ready') return this.prompt(intent);
-        this.emit({
-          type: 'part.added',
-          turnId: turn.id,
-          part: { kind: 'prompt', id: intent.turnId, content: intent.content, pending: true },
-        });
-        return this.dispatch(chat, {
-          type: 'chat/pendingMessageSet',
-          kind: 'steering',
-          id: intent.turnId,
-          message: toMessage(intent.content, null),
-        });
+        return this.pending('steering', intent);
       case 'answer':
         return this.answered(intent.askId, intent.answer);
       case 'setMode':
@@ -727,7 +720,15 @@ class AhpStep extends Step<AhpState> {
       message: toMessage(content, state.model),
       ...(isQueued ? { queuedMessageId: turnId } : {}),
     };
-    this.dispatch(chat, action, { kind: 'turn', turnId });
+    this.dispatch(chat, action, { kind: 'turn', turnId, content });
+  }
+  /** A message that waits in the host while a turn runs. */
+  pending(kind: 'steering' | 'queued', { turnId: id, content }: NextPrompt): void {
+    const { turn, phase, session } = this.state;
+    const chat = session?.facts.chat;
+    if (!turn || !chat || phase !== 'ready') return this.prompt({ turnId: id, content });
+    this.emit({ type: 'part.added', turnId: turn.id, part: { kind: 'prompt', id, content, pending: true } });
+    this.dispatch(chat, { type: 'chat/pendingMessageSet', kind, id, message: toMessage(content, null) });
   }
   drain(): void {
     if (this.state.turn) return;
@@ -801,6 +802,7 @@ class AhpStep extends Step<AhpState> {
     const parsed = answers.reconnect.safeParse(result);
     if (!parsed.success || !session) return this.over(t('This is not an agent host, or its version is not supported.'));
     state.attempts = 0;
+    const behind = Object.values(state.dispatched).flatMap((one) => (one.kind === 'turn' && one.isBehind ? [one] : []));
     clear(state.dispatched);
     if (parsed.data.type === 'replay') {
       if (parsed.data.missing.includes(session.uri)) return this.over(unknownHere());
@@ -811,6 +813,7 @@ class AhpStep extends Step<AhpState> {
     } else this.snapshots(parsed.data.snapshots);
     if (state.phase !== 'ready') return;
     this.askAgain(turn?.id);
+    for (const said of behind) if (!hasTurn(state.chat, said.turnId)) this.pending('queued', said);
     this.showReady();
     if (state.setup.tools.length > 0) this.offerTools(session.uri);
     this.drain();
@@ -868,6 +871,12 @@ class AhpStep extends Step<AhpState> {
 
 export const ahpMachine = machineOf(AhpStep);
 
+function isPromptOf(was: Dispatched | undefined, turnId: string): boolean {
+  return was?.kind === 'turn' && was.turnId === turnId;
+}
+function hasTurn(chat: ChatState | null, id: string): boolean {
+  return chat?.activeTurn?.id === id || (chat?.turns.some((turn) => turn.id === id) ?? false);
+}
 function timeOf(text: string): number | undefined {
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : at;
