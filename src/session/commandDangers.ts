@@ -206,6 +206,7 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
   ['npx', '-p --package -c --call'],
   ['bunx', ''],
   ['uvx', '--from --with'],
+  ['shx', ''],
   ['rtk', ''],
   ['wsl', '-d -u'],
   ['strace', '-o -e -p -s'],
@@ -325,7 +326,7 @@ const INTERPRETERS: readonly {
     values: /^(?:-[rC]|--(?:require|import|loader|experimental-loader|conditions|preload))$/,
   },
   { name: /^deno$/, option: /^-p$/, sub: 'eval', values: /^(?:-c|--(?:config|import-map|lock|cert|preload))$/ },
-  { name: /^(?:ruby|perl)[\d.]*$/, option: /^-[\w]*[eE]/, values: /^-[IrC]$/ },
+  { name: /^(?:ruby|perl)[\d.]*$/, option: /^-(?![rIMmFCDKTx])[\w]*[eE]/, values: /^-[IrC]$/ },
   { name: /^php[\d.]*$/, option: /^-[rBRE]$/, values: /^-[cdz]$/ },
   {
     name: /^(?:lua|luajit|elixir|erl|rscript|julia|scala|groovy|osascript|ts-node|tsx|swift|ghc|racket)[\d.]*$/,
@@ -372,17 +373,18 @@ const READS_STATEMENTS: readonly { readonly name: RegExp; readonly instead: RegE
 const RUNS_BY_STATEMENT = /\b(?:e?syscmd|child_process|run(?:Program|NonMongoProgram))\b|(?:^|\n)\s{0,9}(?:!|host\s|:!!)/i;
 /** Names that decide what another program runs. */
 export const STEERING_VARIABLE =
-  /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|RUBYOPT|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_CONFIG_(?:COUNT|PARAMETERS|(?:KEY|VALUE)_\d+)|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL)$/;
+  /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PYTHONHOME|PYTHONBREAKPOINT|PERL5(?:OPT|LIB|DB)|RUBY(?:OPT|LIB)|npm_config_(?:script_shell|(?:user|global)config)|RIPGREP_CONFIG_PATH|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_CONFIG_(?:COUNT|PARAMETERS|GLOBAL|SYSTEM|(?:KEY|VALUE)_\d+)|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL)$/;
 /** Those that a shell has already given on, or uses itself. */
 const LASTS = /^(?:PATH|PROMPT_COMMAND|LD_\w+|DYLD_\w+)$/;
-/** Those for a program that shows or edits a text, and values with which nobody does. */
-const PAGED = /(?:PAGER|EDITOR|VISUAL)$/;
-const SHOWS_ALL = /^(?:cat|true|:|less|more|)$/;
+/** Values of these with which nothing is shown, edited or asked for, and a cache of compilers. */
+const DOES_LITTLE = /^(?:(?:\/(?:usr\/)?bin\/)?(?:cat|true|false|:|less|more|echo|none|sccache|ccache)|\/dev\/null|)$/;
 /** Lists of folders in which programs, or parts of them, are looked for. */
-const FOLDER_LIST = /^(?:PATH|PYTHONPATH|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH)$/;
+const FOLDER_LIST = /^(?:PATH|PYTHONPATH|PERL5LIB|RUBYLIB|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH)$/;
 /** Where the tools of a project lie that its own scripts run. */
 const OWN_TOOLS = /^(?:\$\{?PWD\}?\/|\.\/)(?:node_modules\/\.bin|vendor\/bin|\.?venv\/bin)\/?$/;
-const LOADS_IN_NODE = /^NODE_OPTIONS=.*(?:require|import|loader|-r\b)/;
+/** Options that a program is given by a variable, and that load or run something. */
+const LOADS_BY_OPTION =
+  /^(?:NODE_OPTIONS=.*(?:require|import|loader|-r\b)|GOFLAGS=.*exec|MAKEFLAGS=.*eval|TAR_OPTIONS=.*(?:command|action|script|program)|(?:_JAVA_OPTIONS|JDK_JAVA_OPTIONS|MAVEN_OPTS|GRADLE_OPTS)=.*agent)/;
 /** Variables whose value is a command that another program runs, in small letters, and how they are set. */
 const COMMAND_VARIABLE =
   /^(\$?env:)?(prompt_command|git_(?:ssh|ssh_command|external_diff|pager|editor|sequence_editor|askpass|proxy_command)|(?:man|systemd_|bat_)?pager|(?:sudo_)?editor|visual|fcedit|browser|(?:ssh|sudo)_askpass|less(?:open|close)|(?:rsync|cvs)_rsh|svn_ssh|fzf_default_command|rustc(?:_\w+)?_wrapper)(?:\[\w*\])?(?:\+?=(.*))?$/s;
@@ -517,6 +519,7 @@ class Judge {
 
   #judgeRedirection(op: '<' | '>', word: ShellWord, words: readonly ShellWord[], fetches: boolean, scope: Scope): void {
     if (/^\/dev\/(?:tcp|udp)\//.test(word.text)) return this.#at('network', word, scope, true);
+    if (op === '<' && SENDS_INPUT.test(nameOf(words[0]?.text ?? '')) && !DEVICE.test(word.text)) this.#at('sends', word, scope, true);
     if (op === '<') return this.#judgeRead(word, scope);
     this.#judgeWrite(word, scope, word.text, 'keepsOutput');
     this.#judgeGuess(word, scope);
@@ -729,7 +732,7 @@ class Judge {
       const isForRead = name === 'IFS' && /^(?:read|mapfile|readarray)$/.test(command?.text ?? '');
       if (command && !isForRead && this.#steers(name, word.text)) this.#at('unsure', word, scope, true);
       // These hold for the rest of the line, too.
-      else if (!command && (LASTS.test(name) || LOADS_IN_NODE.test(word.text)) && this.#steers(name, word.text))
+      else if (!command && (LASTS.test(name) || LOADS_BY_OPTION.test(word.text)) && this.#steers(name, word.text))
         this.#at('unsure', word, scope, name !== 'PATH');
     }
     return words.slice(at);
@@ -738,8 +741,10 @@ class Judge {
   /** True for an assignment that decides what other programs run. */
   #steers(name: string, assignment: string): boolean {
     const value = assignment.slice(assignment.indexOf('=') + 1);
-    if (LOADS_IN_NODE.test(assignment)) return true;
-    return STEERING_VARIABLE.test(name) && !this.#listsOwnFolders(name, value) && !(SHOWS_ALL.test(value) && PAGED.test(name));
+    if (LOADS_BY_OPTION.test(assignment)) return true;
+    const holdsCommand = COMMAND_VARIABLE.test(assignment.toLowerCase());
+    if (DOES_LITTLE.test(value) && (holdsCommand || name.startsWith('GIT_CONFIG_'))) return false;
+    return (STEERING_VARIABLE.test(name) && !this.#listsOwnFolders(name, value)) || holdsCommand;
   }
 
   /** True where a list of folders names only those before and, as literal text, the session's own; for programs, those of its tools. */
@@ -749,7 +754,7 @@ class Judge {
       if (one === `$${name}` || one === `\${${name}}`) return true;
       if (name === 'PATH') return OWN_TOOLS.test(one);
       const folder = one.replace(/^\$(?:PWD|\{PWD\})(?=\/|$)/, '.');
-      return name === 'PYTHONPATH' && folder !== '' && !isAbsolute(folder) && !/[$`]/.test(folder) && !this.#isOutside(folder);
+      return !name.includes('LD_') && folder !== '' && !isAbsolute(folder) && !/[$`]/.test(folder) && !this.#isOutside(folder);
     });
   }
 
@@ -779,7 +784,8 @@ class Judge {
     const takes = isApart || name !== '';
     const variable = isApart ? first.text.replace(/^\$(?:env:)?/i, '') : name;
     const assignment = `${variable.toUpperCase()}=${isApart ? args[1]?.text : value}`;
-    if (takes && (STEERING_VARIABLE.test(variable.toUpperCase()) || LOADS_IN_NODE.test(assignment))) this.#at('unsure', first, scope, true);
+    if (takes && (STEERING_VARIABLE.test(variable.toUpperCase()) || LOADS_BY_OPTION.test(assignment)))
+      this.#at('unsure', first, scope, true);
     if (!takes) this.#judgeRead(first, scope);
     const behind = takes || this.#dialect === 'posix' ? args.slice(isApart ? 1 : 0) : [];
     const words = value === '' ? behind : [{ ...first, text: value, expands: value.includes('$') }, ...behind];
@@ -788,7 +794,9 @@ class Judge {
   }
 
   /** True unless the text behind the last folder is literal and so names the program. */
-  #hidesProgram({ expands, substitutes, text }: ShellWord): boolean {
+  #hidesProgram({ expands, substitutes, text, from, plainFrom }: ShellWord): boolean {
+    // The shell looks for it: `/bin/r?`.
+    if (this.#dialect === 'posix' && plainFrom === from && /^\/.*[?*]/.test(text)) return true;
     if (!expands) return false;
     const tail = this.#dialect === 'posix' ? text.slice(text.lastIndexOf('/') + 1) : baseName(text);
     return tail === '' || /[$%`(){}]/.test(tail) || (substitutes && !/[)`"]\/[\w.-]+$/.test(text));
@@ -1010,9 +1018,8 @@ class Judge {
     const told = call.args.find(
       ({ text, substitutes }, at) =>
         substitutes &&
-        ADDRESS.test(text) &&
         !OUTPUT_FILE.test(call.args[at - 1]?.text ?? '') &&
-        /\$\(|`/.test(text.replace(TELLS_LITTLE, '')),
+        (READS_FILE.test(text) || (ADDRESS.test(text) && /\$\(|`/.test(text.replace(TELLS_LITTLE, '')))),
     );
     if (told) this.#at('sends', told, scope, true);
     for (const { text } of writtenFiles(call)) this.#variables.files.fetches(text);
@@ -1495,7 +1502,11 @@ const HARMLESS_TYPE =
 const TELLS_LITTLE = /\$\((?:uname|arch|date|dpkg --print-architecture|nproc|go env|node -v|lsb_release|getconf)[\w\s%+-]*\)/g;
 /** An address with or without its beginning, of which a part may be in a variable. */
 const ADDRESS = /^(?:https?:|[\w-]*\$\(|(?:\$\{?\w+\}?|[\w.-]+)[/?])|\)[\w.-]*\.\w+$/i;
+/** The text of a file, or all variables, in a word. */
+const READS_FILE = /(?:\$\(|`)\s{0,9}(?:cat|base64|head|tail|xxd|gzip|tar|env|printenv|<)(?![\w-])/;
 const OUTPUT_FILE = /^(?:-[a-zA-Z]*[oOc]|--output\S*|--dump-header|--cookie-jar|-outfile)$/i;
+/** Programs that give another computer what they read. */
+const SENDS_INPUT = /^(?:ssh|https?|xh|sendmail|mailx?|telnet)$/;
 const ASKS_SERVERS = /^(?:ping|dig|nslookup|host|http|https|wget2|xh)$/;
 const FETCHES = /^(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|http|base64|xxd|openssl|certutil)$/;
 

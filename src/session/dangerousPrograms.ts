@@ -375,9 +375,10 @@ of('curl', {
       /^(?:-[A-Za-z]*[dFT]|--data(?:-\w+)*|--form|--json|--upload-file|--url-query)$/.test(text),
     );
     const value = at < 0 ? undefined : call.args[at + 1];
+    const named = at >= 0 && /url/.test(call.args[at]?.text ?? '') && /^\w*@/.test(call.args[at + 1]?.text ?? '');
     const glued = some(call, /^(?:-[dFT]|--(?:data|form|json|upload)[\w-]*=)\S*(?:@|\$)/);
     const upload = /^(?:-[A-Za-z]*T|--upload-file)$/.test(call.args[at]?.text ?? '');
-    return glued ?? (value && (upload || value.expands || /(?:^|=)[@<]/.test(value.text)) ? value : false);
+    return glued ?? (value && (upload || named || value.expands || /(?:^|=)[@<]/.test(value.text)) ? value : false);
   },
 });
 of('invoke-webrequest iwr invoke-restmethod irm', {
@@ -701,10 +702,10 @@ of(
     kind: 'data',
     grave: true,
     when: (call) =>
-      sub(call, /^(?:(?:system|volume|image|container|network|builder|buildx) )?(?:prune|rmi)\b|^volume (?:rm|remove)\b/) ??
+      sub(call, /^(?:(?:system|volume|image|container|network|builder|buildx) )?(?:prune|rmi)\b|^volume (?:rm|remove)\b|^system reset\b/) ??
       (call.operands.some(({ text }) => text === 'down')
         ? (option(call, 'v', '--volumes', '--rmi') ?? false)
-        : sub(call, /^(?:container )?rm\b/)
+        : sub(call, /^(?:(?:container|compose) )?rm\b/)
           ? (option(call, 'vf', '--force', '--volumes') ?? false)
           : false),
   },
@@ -868,6 +869,7 @@ of('rg', { kind: 'code', grave: true, when: (call) => some(call, /^--(?:pre|host
 of('man', { kind: 'code', grave: true, when: (call) => option(call, 'PH', '--pager', '--html', '--preprocessor') ?? false });
 // A command in place of a pattern, and a file with code that the shell loads.
 of('less more most', { kind: 'code', grave: true, when: (call) => some(call, /^\+[^ ]{0,9}!/) ?? false });
+of('hash', { kind: 'unsure', grave: true, when: (call) => some(call, /^-p/) ?? false });
 of('enable', { kind: 'code', grave: true, when: (call) => some(call, /^-[a-z]*f/) ?? false });
 of('go', { kind: 'code', grave: true, when: (call) => some(call, /^--?(?:toolexec|vettool|exec)(?:=|$)/) ?? false });
 of('wget', { kind: 'code', grave: true, when: (call) => option(call, 'e', '--execute', '--use-askpass', '--config') ?? false });
@@ -931,7 +933,7 @@ of('claude gemini codex qwen opencode', {
 
 /** Calls in an interpreter's text that do more than compute: they delete, write, start programs, use the network or hide their effect. */
 const GRAVE_CODE =
-  /\b(?:rmtree|unlink(?:Sync)?|rmdir(?:Sync)?|rmSync|removedirs|rm_rf|rm_r|truncate|shutil|subprocess|popen|child_process|spawn(?:Sync)?|exec(?:Sync|File|v\w*)?|fork|system|eval|compile|__import__|importlib|getattr|marshal|pickle|ctypes|b64decode|base64|atob|fromCharCode|codecs|socket|urllib|requests|httpx|https?|fetch|net|XMLHttpRequest|WebSocket|environ|kill|chmod|chown|writeFile(?:Sync)?|appendFile(?:Sync)?|createWriteStream|(?:copyFile|symlink|cp|open|write|truncate)Sync|copyFile|symlink(?:_to)?|outputFile|file_put_contents|fwrite|fputs|inplace|O_(?:WRONLY|RDWR|CREAT)|(?:Deno|Bun)\.(?:write|remove|rename|copy|spawn)\w*|write_text|write_bytes|File\.(?:write|delete|open|new)|FileUtils|IO\.(?:popen|write)|rename(?:Sync)?|os\.(?:remove|replace|putenv|execute)|NSTask|getRuntime|delete-(?:file|directory)|(?:rename|copy|write|append-to)-file|write-region|shell-command|call-process|(?:start|make)-process)\b|\bProcess(?:Builder)?\s{0,3}\(|\.execute\(\s{0,9}\)|`[^`]*`|%x[({[]|:!|\bqx\b|\.rm\(|fs\.(?:rm|cp|promises)\b/i;
+  /\b(?:rmtree|unlink(?:Sync)?|rmdir(?:Sync)?|rmSync|removedirs|rm_rf|rm_r|truncate|shutil|subprocess|popen|child_process|spawn(?:Sync)?|exec(?:Sync|File|v\w*)?|fork|system|eval|compile|__import__|importlib|getattr|marshal|pickle|ctypes|b64decode|base64|atob|fromCharCode|codecs|socket|urllib|requests|httpx|https?|fetch|net|XMLHttpRequest|WebSocket|environ|kill|chmod|chown|writeFile(?:Sync)?|appendFile(?:Sync)?|createWriteStream|(?:copyFile|symlink|cp|open|write|truncate)Sync|copyFile|symlink(?:_to)?|outputFile|file_put_contents|fwrite|fputs|inplace|O_(?:WRONLY|RDWR|CREAT)|(?:Deno|Bun)\.(?:write|remove|rename|copy|spawn)\w*|write_text|write_bytes|File\.(?:write|delete|open|new)|FileUtils|IO\.(?:popen|write)|rename(?:Sync)?|os\.(?:remove|replace|putenv|execute)|NSTask|getRuntime|os:cmd|delete-(?:file|directory)|(?:rename|copy|write|append-to)-file|write-region|shell-command|call-process|(?:start|make)-process)\b|\bProcess(?:Builder)?\s{0,3}\(|\.execute\(\s{0,9}\)|`[^`]*`|%x[({[]|:!|\bqx\b|\brm\(|fs\.(?:rm|cp|promises)\b/i;
 
 /** A call that opens a file, and a mode to write it in: looked for one by one, since all between them may hold a thousand calls. */
 const OPENS = /\b(?:open|FileIO)\s*\(/i;
