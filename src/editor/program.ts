@@ -35,6 +35,7 @@ import { showProposalLenses } from './review/proposalLenses.ts';
 import { closeRemovedFiles } from './review/removedFiles.ts';
 import { restoreText } from './review/restoredTexts.ts';
 import { Review } from './review/review.ts';
+import { followSaves } from './review/userSaves.ts';
 import { EditorSecrets } from './secrets.ts';
 import { SessionList } from './sessionList.ts';
 import {
@@ -182,6 +183,7 @@ function buildSurfaces(
   const rules = life.own(new ApprovalRules(core.rules, sessions, inputs));
   const review = life.own(new Review(sessions, core.documents, log, core.changeSets));
   const hunks = life.own(new FileHunks(core.changeSets, bases, log));
+  life.own(followSaves(core.changeSets));
   const changes = life.own(new ChangesReview(sessions, core.changeSets, hunks, inputs, log));
   life.own(closeRemovedFiles(core.changeSets, log));
   const starter = new Starter(sessions, { default: () => agents.default(), placeOf: (profile) => agentHost.placeOf(profile) }, inputs, log);

@@ -16,6 +16,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { silentLog } from '../../src/base/log.ts';
 import { editorFiles, fileEffects } from '../../src/editor/files.ts';
+import { followSaves } from '../../src/editor/review/userSaves.ts';
 import { ChangeSet } from '../../src/live/review/changeSet.ts';
 import { ContentStore } from '../../src/live/review/contentStore.ts';
 import { hunksOfSegments } from '../../src/session/segments.ts';
@@ -108,15 +109,12 @@ describe('review of files of all kinds, as the editor has them', () => {
   });
 
   it('a notebook: what an agent wrote into its file is undone on the disk and on the screen; with unsaved cells it is refused', async () => {
-    const cell = (source: string) => ({ cell_type: 'code', execution_count: null, id: 'c1', metadata: {}, outputs: [], source: [source] });
-    const text = (source: string) =>
-      `${JSON.stringify({ cells: [cell(source)], metadata: {}, nbformat: 4, nbformat_minor: 5 }, null, 1)}\n`;
-    writeFileSync(place('n.ipynb'), text('print(1)'));
+    writeFileSync(place('n.ipynb'), notebookText('print(1)'));
     const notebook = await vscode.workspace.openNotebookDocument(uri('n.ipynb'));
     await vscode.window.showNotebookDocument(notebook);
     const first = () => notebook.cellAt(0).document.getText();
     assert.equal(first(), 'print(1)');
-    await turn(() => writeFileSync(place('n.ipynb'), text('print(2)')));
+    await turn(() => writeFileSync(place('n.ipynb'), notebookText('print(2)')));
     await settled(() => first() === 'print(2)');
     assert.deepEqual(
       set.files.map(({ name, kind, unkept }) => [name, kind, unkept]),
@@ -127,13 +125,35 @@ describe('review of files of all kinds, as the editor has them', () => {
     assert.equal(notebook.isDirty, true);
     await assert.rejects(set.settle(place('n.ipynb'), 'undo'), /n\.ipynb has unsaved changes/);
     await assert.rejects(set.restore('t'), /n\.ipynb has unsaved changes/);
-    assert.deepEqual([bytes('n.ipynb').toString(), first()], [text('print(2)'), '# mine\nprint(2)']);
+    assert.deepEqual([bytes('n.ipynb').toString(), first()], [notebookText('print(2)'), '# mine\nprint(2)']);
     await vscode.commands.executeCommand('workbench.action.files.revert');
     await settled(() => !notebook.isDirty);
     await set.settle(place('n.ipynb'), 'undo');
-    assert.equal(bytes('n.ipynb').toString(), text('print(1)'));
+    assert.equal(bytes('n.ipynb').toString(), notebookText('print(1)'));
     await settled(() => first() === 'print(1)');
     assert.deepEqual(set.files, []);
+  });
+
+  it('a notebook: a cell that the user saves while an agent works is theirs', async () => {
+    writeFileSync(place('n.ipynb'), notebookText('print(1)', 'print(2)', 'print(3)'));
+    const notebook = await vscode.workspace.openNotebookDocument(uri('n.ipynb'));
+    await vscode.window.showNotebookDocument(notebook);
+    const saves = followSaves({ userSaves: (file) => set.userSaves(file), userSaved: (file, saved) => void set.userSaved(file, saved) });
+    try {
+      await turn(async () => {
+        writeFileSync(place('n.ipynb'), notebookText('print(1)', 'print(2)', 'agent(3)'));
+        await settled(() => notebook.cellAt(2).document.getText() === 'agent(3)');
+        await edited(notebook.cellAt(0).document, new vscode.Position(0, 0), 'mine');
+        assert.equal(await notebook.save(), true);
+      });
+    } finally {
+      saves.dispose();
+    }
+    assert.match(bytes('n.ipynb').toString(), /mineprint\(1\)/);
+    assert.deepEqual(
+      (await hunks('n.ipynb')).map(({ hunk }) => hunk.after.join('\n').trim()),
+      ['"agent(3)"'],
+    );
   });
 
   it('unsaved text: a hunk is undone around it, a restore and a move back wait for it to be saved', async () => {
@@ -317,3 +337,10 @@ describe('review of files of all kinds, as the editor has them', () => {
     chmodSync(place('shut.txt'), 0o644);
   });
 });
+
+/** A notebook with these cells of code. */
+function notebookText(...sources: readonly string[]): string {
+  const code = { cell_type: 'code', execution_count: null };
+  const cells = sources.map((source, at) => ({ ...code, id: `c${at}`, metadata: {}, outputs: [], source: [source] }));
+  return `${JSON.stringify({ cells, metadata: {}, nbformat: 4, nbformat_minor: 5 }, null, 1)}\n`;
+}

@@ -7,7 +7,7 @@ import { isSameFile } from '../../protocols/paths.ts';
 import { plain } from '../../session/lineEnds.ts';
 import type { SessionId } from '../../session/model.ts';
 import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
-import { firstEdits, isSavedForAgent, onSavesTyped, presentText } from '../files.ts';
+import { firstEdits, isSavedForAgent, presentText } from '../files.ts';
 import { onSettings, quickDiffOn } from '../settings.ts';
 import { DELETED_AFTER, isSideOfDeletion, REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
 import { besideLenses, bySession, lensCommand, MERGE_UNSAVED, mergeUnsaved } from './hunkLenses.ts';
@@ -91,9 +91,6 @@ export class FileHunks implements Disposable {
       this.#life.own(event(() => vscode.window.activeTextEditor === undefined && this.#updateKeys()));
     this.#life.own(vscode.workspace.onDidChangeTextDocument((change) => this.#typed(change)));
     this.#life.own(vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#bases.delete(uri.toString())));
-    this.#life.own(vscode.workspace.onWillSaveTextDocument((save) => isSavedByUser(save.document.uri) && this.#saves(save)));
-    this.#life.own(vscode.workspace.onDidSaveTextDocument(({ uri }) => isSavedByUser(uri) && sets.userSaved(uri.fsPath)));
-    this.#life.own(onSavesTyped(({ file, text }) => sets.userSaved(file, text)));
   }
 
   dispose(): void {
@@ -299,11 +296,6 @@ export class FileHunks implements Disposable {
     };
   }
 
-  /** The save waits for a look at what it replaces. */
-  #saves(save: vscode.TextDocumentWillSaveEvent): void {
-    save.waitUntil(this.#sets.userSaves(save.document.uri.fsPath));
-  }
-
   async #merge(uri: unknown): Promise<void> {
     const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === String(uri));
     const beside = document && (await this.#reviewedIn(document))?.beside;
@@ -468,10 +460,6 @@ export function covers({ hunk, afterLine }: PlacedHunk, line: number): boolean {
 /** True when undoing the hunk also removes text the user has written into it. */
 export function takesTyped({ hunk }: PlacedHunk): boolean {
   return linesUndone(hunk) === undefined;
-}
-
-function isSavedByUser(uri: vscode.Uri): boolean {
-  return uri.scheme === 'file' && !isSavedForAgent(uri.fsPath);
 }
 
 /** True when the file itself is on the screen, not only a diff. */
