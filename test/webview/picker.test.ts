@@ -165,6 +165,22 @@ test('a file named in the text has a chip that opens it, and that takes it out o
   assert.equal(stage.all('.attachment').length, 0);
 });
 
+test('a file whose name begins another one is named, and taken out, by itself', async () => {
+  const stage = await Stage.open(idle);
+  const choose = async (label: string) => {
+    await stage.type(`${stage.composer.value}@${label}`);
+    await answer(stage, 'findMentions', [{ kind: 'file', label, path: `/code/sample/${label}` }]);
+    await stage.key('Enter');
+  };
+  const names = () => stage.all('.attachment-name').map((one) => one.textContent?.trim());
+  for (const label of ['main.tsx', 'main.ts', 'main.ts.bak']) await choose(label);
+  await stage.type(`see ${stage.composer.value}`);
+  assert.deepEqual(names(), ['main.tsx', 'main.ts', 'main.ts.bak']);
+  await stage.press('Remove: main.ts');
+  assert.equal(stage.composer.value, 'see @main.tsx @main.ts.bak ');
+  assert.deepEqual(names(), ['main.tsx', 'main.ts.bak']);
+});
+
 test('a folder named in the text is marked there and has no chip; that of a symbol says its place, and removing it takes the name out of the text', async () => {
   const stage = await Stage.open(idle);
   await stage.type('@sr');
