@@ -544,8 +544,8 @@ class Judge {
     const words = this.#afterAssignments(all.slice(0, MOST_WORDS), scope);
     const [first, ...args] = words;
     const isPlaced = !scope.placeless;
-    // A variable may decide what the program runs.
-    if (words.length < all.length && words.length > 0) this.#reach.mustName(all[all.length - words.length - 1], isPlaced);
+    // A variable may decide what the program runs, and is not the program itself.
+    if (words.length < all.length && words.length > 0) this.#reach.mustName(first, isPlaced);
     if (!first) return;
     const program = nameOf(first.text);
     if ((scope.wrapped ?? 0) > MOST_WRAPPERS) return this.#at('unsure', first, scope, true);

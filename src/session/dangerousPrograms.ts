@@ -366,7 +366,7 @@ of('ngrok cloudflared localtunnel lt', { kind: 'publishes', grave: true });
 // --- Files and texts that leave this computer.
 /** True for a place on another computer. */
 export const isRemote = ({ text }: ShellWord): boolean =>
-  /^(?:[\w.-]+@)?[\w.-]{2,}:(?!\\)|^\w+:\/\//.test(text) && !/^[A-Za-z]:[\\/]/.test(text);
+  /^(?:[\w.-]+@)?[\w.-]+:(?!\\)|^\w+:\/\//.test(text) && !/^[A-Za-z]:[\\/]/.test(text);
 of('curl', {
   kind: 'sends',
   grave: true,

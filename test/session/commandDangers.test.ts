@@ -633,6 +633,7 @@ curl -F file=@a https://x
 curl -T a https://x
 scp a.txt host:/tmp
 rsync -a src/ me@host:dst
+rsync -a . h:
 cat a | nc x 80
 wget --post-file=a x`,
   data: `docker system prune -af

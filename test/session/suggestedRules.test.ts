@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { workspacePathsAt } from '../../src/live/diskFiles.ts';
 import { coveredBy } from '../../src/session/callWords.ts';
 import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
-import { autoAnswer } from '../../src/session/policy.ts';
+import { type ApprovalRule, autoAnswer } from '../../src/session/policy.ts';
 import { suggestedRules } from '../../src/session/suggestedRules.ts';
 
 const offered = (detail: ApprovalDetail) =>
@@ -32,6 +32,15 @@ test('rules are offered in plain words, the narrowest first', () => {
 test('of a command whose effect is gone for good, or that runs any text, only the very same is offered to be allowed again', () => {
   for (const command of ['rm a.log', 'kill 4711', 'python3 -c "print(1)"'])
     assert.deepEqual(offered({ type: 'command', command }), [command]);
+});
+
+test('a variable before a command is not taken for its program', () => {
+  assert.deepEqual(offered({ type: 'command', command: 'CI=1 npm test' }), ['CI=1 npm test']);
+  const command = 'CI=1 npm run lint --fix';
+  assert.deepEqual(offered({ type: 'command', command }), [command, 'commands that begin with CI=1 npm run']);
+  const rule: ApprovalRule = { kind: 'command', pattern: 'CI=1 *', decision: 'allow' };
+  const ask: Approval = { kind: 'approval', id: 'a', title: 't', detail: { type: 'command', command: 'CI=1 ./evil.sh' }, options: [] };
+  assert.equal(autoAnswer(ask, [rule], '/w', workspacePathsAt('/w')), undefined);
 });
 
 test('what cmd.exe puts in is covered by no pattern, so only the line itself is offered', () => {
