@@ -356,7 +356,7 @@ export class LiveSession implements HostedSession {
       case 'turn.ended':
         this.#steered.clear();
         // A turn that was stopped in a replayed conversation must not affect prompts queued now.
-        if (event.status !== 'done' && !this.store.now.partial) this.#hold(!isStopped(before, event));
+        if (event.status !== 'done' && !isToldAgain(this.store.now)) this.#hold(!isStopped(before, event));
         if (!this.store.now.partial) void this.#lookFor(event.turnId);
         return this.#drain();
       case 'link.closed':
@@ -565,6 +565,11 @@ export class LiveSession implements HostedSession {
     const { link } = this.store.now;
     return link.state === 'ready' ? link.offers : undefined;
   }
+}
+
+/** True while an agent that was started tells what was before. A lost connection that is opened again has a note: its turn went on. */
+function isToldAgain({ partial, link }: Session): boolean {
+  return partial === true || (link.state === 'opening' && link.note === undefined);
 }
 
 function interrupted(): string {

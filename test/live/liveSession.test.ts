@@ -280,6 +280,37 @@ test('an earlier conversation of which only half was told is told anew, the half
   assert.equal(now().turns.length, 2);
 });
 
+test('a turn of before that the restarted agent tells as failed holds no prompt that was said after it', async () => {
+  const { live, script, said, now } = await opened();
+  script.last().ready();
+  script.last().say({ type: 'resume.set', key: 'agent-session' });
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  script.last().say({ type: 'link.closed', reason: 'killed', at: 5 });
+  await settle();
+  await live.restart();
+  live.send({ type: 'prompt', turnId: 't2', content: text('2') });
+  script
+    .last()
+    .say(
+      { type: 'turns.removed', from: 't1' },
+      { type: 'turn.started', turnId: 't1', at: 1, prompt: text('1') },
+      { type: 'turn.ended', turnId: 't1', at: 2, status: 'failed' },
+    );
+  script.last().ready();
+  assert.deepEqual([said(), now().queue], [['t1', 't2'], []]);
+});
+
+test('a turn that fails while a lost connection is opened again holds the prompts that waited for it', async () => {
+  const { live, script, said, now } = await opened();
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  live.send({ type: 'prompt', turnId: 't2', content: text('2') });
+  script.last().say({ type: 'link.opening', note: 'Trying again' });
+  script.last().endTurn('failed');
+  script.last().ready();
+  assert.deepEqual([said(), now().queue.map((one) => one.held)], [['t1'], [true]]);
+});
+
 test('the agent dies in the middle of a turn: transcript and queue survive, restart goes on, and the queue waits for the user', async () => {
   const { live, script, said, now } = await opened();
   script.last().ready();
