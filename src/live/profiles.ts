@@ -50,7 +50,9 @@ export function readProfiles(setting: unknown, protocols: Readonly<Record<string
       problems.push(`${place}: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`);
       return;
     }
-    const { id, name, protocol: protocolId, command, cwd, url, options } = parsed.data;
+    const { id, name, protocol: protocolId, command, cwd, options } = parsed.data;
+    // An agent host prints the address of its WebSocket, which a request of HTTP opens.
+    const url = parsed.data.url?.replace(/^ws(?=s?:)/, 'http');
     const protocol = Object.hasOwn(protocols, protocolId) ? protocols[protocolId] : undefined;
     if (!protocol) problems.push(`${place} (${name}): unknown protocol "${protocolId}"; known are ${Object.keys(protocols).join(', ')}`);
     else if (protocol.launch === 'process' && !command) problems.push(`${place} (${name}): ${protocolId} needs a command`);

@@ -32,3 +32,12 @@ test('a setting that is no list is one problem', () => {
   assert.deepEqual(readProfiles({ name: 'x' }, known), { profiles: [], problems: ['parley.agents is not a list'] });
   assert.deepEqual(readProfiles(undefined, known), { profiles: [], problems: [] });
 });
+
+test("an agent host's address is taken as it is printed", () => {
+  const url = (address: string) => readProfiles([{ name: 'Host', protocol: 'web', url: address }], known).profiles[0]?.url;
+  assert.deepEqual(['ws://127.0.0.1:1', 'wss://host.example/x', 'wsx://host.example'].map(url), [
+    'http://127.0.0.1:1',
+    'https://host.example/x',
+    undefined,
+  ]);
+});

@@ -149,7 +149,7 @@ function setupOf(launch: HostLaunch, { client, resume, past = [], ports, newId }
 /** The address of the host's WebSocket, or why it is not used. `unix:`, then a path in percent-encoding: a socket of this computer. */
 function placeOf(url: URL): { readonly url: string } | { readonly socket: string } | { readonly refusal: string } {
   if (url.protocol === 'unix:') return { socket: decodeURIComponent(url.pathname) };
-  if (url.protocol === 'http:' && !isLoopback(url)) return { refusal: notEncrypted(url.host) };
+  if (/^(?:http|ws):$/.test(url.protocol) && !isLoopback(url)) return { refusal: notEncrypted(url.host) };
   return { url: url.href.replace(/^http/, 'ws') };
 }
 

@@ -34,10 +34,10 @@ async function hosting(t: TestContext, folder: string, port = 0) {
   return { ...served, end, port: listening.place.kind === 'port' ? listening.place.port : 0 };
 }
 
-/** A window with one session of the host. */
+/** A window with one session of the host at that port or address. */
 function windowOn(
   t: TestContext,
-  port: number,
+  place: number | string,
   folder: string,
   resume?: { key: string; history: boolean },
   token = TOKEN,
@@ -45,7 +45,7 @@ function windowOn(
 ) {
   const launch: Launch = {
     kind: 'http',
-    url: `http://127.0.0.1:${port}`,
+    url: typeof place === 'string' ? place : `http://127.0.0.1:${place}`,
     headers: { authorization: `Bearer ${token}` },
     cwd: folder,
     options: { agent: 'fake' },
@@ -547,4 +547,11 @@ test('a wrong token and a host that is not there are said in words', async (t) =
     gone.link.state === 'closed' ? gone.link.reason : '',
     /^ws:\/\/127\.0\.0\.1:\d+ could not be reached \(connection refused\)/,
   );
+});
+
+test('a host on another computer gets no token without encryption, however its address begins', async (t) => {
+  for (const address of ['http://host.invalid:9501', 'ws://host.invalid:9501']) {
+    const { link } = await windowOn(t, address, '/w').until((now) => now.link.state === 'closed');
+    assert.match(link.state === 'closed' ? link.reason : '', /host\.invalid:9501 is not encrypted/);
+  }
 });
