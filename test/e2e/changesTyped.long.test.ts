@@ -210,3 +210,28 @@ test(
     await chat.settled(chat.lastTurn);
   }),
 );
+
+test(
+  'a key that follows typing at once decides about the change at the cursor, not about one that was there before',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const review = new ReviewPage(window);
+    const lines = numbered('key', 30);
+    const changed = lines.with(2, 'agent 3').with(4, 'agent 5');
+    write('keys.txt', text(lines));
+    disk.act = () => write('keys.txt', text(changed));
+    await window.openChat();
+    await chat.exchange('two keys');
+    await review.openFile('keys.txt');
+    await window.cursor(3).waitFor();
+    await review.lenses(2);
+    await page.keyboard.press('Control+1');
+    await page.locator('.editor-instance .monaco-editor.focused').waitFor();
+    for (const key of ['Control+Home', 'Enter', 'Enter', 'ArrowDown', 'ArrowDown', 'Control+k', 'Shift+n']) await page.keyboard.press(key);
+    await review.lenses(1);
+    await page.keyboard.press('Control+s');
+    await untilFile(inFolder('keys.txt'), /^\n\n.*key 3\nkey 4\nagent 5\n/s);
+    assert.equal(read('keys.txt'), `\n\n${text(changed.with(2, 'key 3'))}`);
+    await review.keepAll();
+  }),
+);

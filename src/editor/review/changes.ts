@@ -97,7 +97,8 @@ export class ChangesReview implements Disposable {
     const wanted = uri instanceof vscode.Uri ? uri : uriInFront();
     const whole = await this.#hunks.wholeIn(wanted);
     if (whole !== undefined) return this.settleFile(how, vscode.Uri.file(whole));
-    const reviewed = await this.#hunks.find(wanted);
+    // A lens has the place that was shown with it, the cursor one in the present text.
+    const reviewed = await (place === undefined ? this.#hunks.findNow(wanted) : this.#hunks.find(wanted));
     const at = typeof place === 'number' ? place : (quickDiffLine(place, index) ?? editor?.selection.active.line);
     // A lens names the session of its change.
     const isOf = ({ of }: SessionHunk) => typeof index !== 'string' || of.id === index;

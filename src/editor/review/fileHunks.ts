@@ -163,6 +163,11 @@ export class FileHunks implements Disposable {
     return this.of(uri) ?? reviewed;
   }
 
+  /** The same for the text as it is now: what is on the screen may be of one from before the latest key. */
+  async findNow(uri: vscode.Uri | undefined): Promise<Reviewed | undefined> {
+    return uri && this.#reviewedIn({ uri });
+  }
+
   update(): void {
     clearTimeout(this.#resting);
     this.#latest = undefined;
@@ -175,7 +180,7 @@ export class FileHunks implements Disposable {
     if (inDiffs && (await goInDiffs(inDiffs, way))) return true;
     const editor = vscode.window.activeTextEditor;
     const { line } = editor?.selection.active ?? { line: 0 };
-    const lines = (await this.find(editor?.document.uri))?.hunks.map((one) => one.afterLine) ?? [];
+    const lines = (await this.findNow(editor?.document.uri))?.hunks.map((one) => one.afterLine) ?? [];
     const found = way === 1 ? lines.find((one) => one > line) : lines.findLast((one) => one < line);
     if (!editor || found === undefined) return false;
     reveal(editor, found);
