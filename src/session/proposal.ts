@@ -7,6 +7,8 @@ import { compareTexts, type Hunk, hunksOfSegments, type Segments } from './segme
 export interface ProposalHunk {
   /** 0-based, in that text. */
   readonly line: number;
+  /** 0-based, in the text before the proposal. */
+  readonly beforeLine: number;
   readonly isIn: boolean;
   readonly hunk: Hunk;
 }
@@ -19,9 +21,10 @@ export function proposalHunks(before: string, proposed: string, text: string): r
   const present = hunksOfSegments(compareTexts(before, text));
   const leftOut = hunksOfSegments(segments).flatMap(({ hunk, beforeLine }) => {
     const line = lineOfUnchanged(present, beforeLine, hunk.before.length);
-    return line === undefined ? [] : [{ line, isIn: false, hunk }];
+    return line === undefined ? [] : [{ line, beforeLine, isIn: false, hunk }];
   });
-  return [...present.map(({ hunk, afterLine }) => ({ line: afterLine, isIn: true, hunk })), ...leftOut].sort((a, b) => a.line - b.line);
+  const placed = present.map(({ hunk, beforeLine, afterLine }) => ({ line: afterLine, beforeLine, isIn: true, hunk }));
+  return [...placed, ...leftOut].sort((a, b) => a.line - b.line);
 }
 
 /** True for a text that has nothing but what stood there before and what the agent proposes. */
@@ -64,12 +67,13 @@ function choiceOf(segments: Segments, lines: readonly string[]): ReadonlySet<Hun
 }
 
 function chosenHunks(segments: Segments, choice: ReadonlySet<Hunk>): readonly ProposalHunk[] {
-  let line = 0;
+  let [line, beforeLine] = [0, 0];
   return segments.flatMap((segment): readonly ProposalHunk[] => {
     const isIn = segment.kind === 'hunk' && choice.has(segment);
-    const start = line;
+    const start = { line, beforeLine };
     line += (segment.kind === 'same' ? segment.lines : isIn ? segment.after : segment.before).length;
-    return segment.kind === 'hunk' ? [{ line: start, isIn, hunk: segment }] : [];
+    beforeLine += (segment.kind === 'same' ? segment.lines : segment.before).length;
+    return segment.kind === 'hunk' ? [{ ...start, isIn, hunk: segment }] : [];
   });
 }
 

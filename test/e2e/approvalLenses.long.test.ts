@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import { test } from 'node:test';
 import { SESSION } from '../fakes/acp.ts';
 import { askingWindow, changeOf, chosen, options, rejected } from './approvalKinds.ts';
@@ -6,13 +7,33 @@ import { ReviewPage } from './pages/review.ts';
 import type { Scene } from './suite.ts';
 
 // The answers over a change are pressed with the mouse, which puts the keyboard into the side that can be edited: the next letter must not land there.
-const { agent, inWindow, ask } = await askingWindow('approval-lenses');
+const { agent, inWindow, ask } = await askingWindow('approval-lenses', {
+  settings: { 'diffEditor.useInlineViewWhenSpaceIsLimited': true }, // as users have it
+});
 const changed = /value39 = 39; \/\/ changed/;
 
 /** Asks for an edit; settles with the answer on the wire. */
 function asked({ folder }: Scene, id: string) {
   const toolCall = { ...changeOf(40).request(folder), toolCallId: id };
   return agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options }, id);
+}
+
+/** An edit of the fourth line of that file and of its 51st. */
+function parts(folder: string) {
+  const lines = Array.from({ length: 60 }, (_, at) => `export const value${at} = ${at};`);
+  const change = (text: string, at: number) => (at === 3 || at === 50 ? `${text} // changed` : text);
+  const [oldText, newText] = [lines, lines.map(change)].map((all) => `${all.join('\n')}\n`);
+  return {
+    kind: 'edit',
+    title: 'T',
+    status: 'pending',
+    content: [{ type: 'diff', path: path.join(folder, 'long.txt'), oldText, newText }],
+  };
+}
+
+async function chord(page: Scene['window']['page'], key: string): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await page.keyboard.press(key);
 }
 
 /** The edit's diff is open under its pick. */
@@ -120,5 +141,46 @@ test(
     await window.tab('long.txt').waitFor({ state: 'detached' });
     assert.equal(await page.locator('.monaco-dialog-box').count(), 0);
     await rejected(scene, ask({ ...changeOf(14).request(scene.folder), toolCallId: 'last' }));
+  }),
+);
+
+test(
+  'in a narrow window, whose diffs have one column, the pick hides no change, and keys and title answer and leave out',
+  inWindow(async (scene) => {
+    const { window, folder } = scene;
+    const { pick, diff, page } = window;
+    const review = new ReviewPage(window);
+    const isInline = () => page.locator('.monaco-diff-editor:not(.side-by-side):visible').waitFor();
+    await page.setViewportSize({ width: 900, height: 700 });
+    for (const line of [1, 9, 14, 40]) {
+      const answer = ask({ ...changeOf(line).request(folder), toolCallId: `inline-${line}` });
+      await comesUp(window);
+      await isInline();
+      await window.seesLine('// changed');
+      await rejected(scene, answer);
+      await diff.editor.waitFor({ state: 'detached' });
+    }
+    const toolCall = { ...parts(folder), toolCallId: 'inline keys' };
+    const answer = agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options }, 'inline keys');
+    await comesUp(window);
+    await isInline();
+    await pick.button('Look first').click();
+    await pick.gone();
+    await inReadOnlySide(window);
+    await diff.answers.waitFor();
+    await chord(page, 'j');
+    await window.cursor(51).waitFor();
+    await window.pictures('lenses/inline');
+    await chord(page, 'Shift+n');
+    await review.note('Change 2 of 2 is left out').waitFor();
+    await window.pictures('lenses/inline-left-out');
+    await chord(page, 'Shift+n');
+    await review.lens('Put back').waitFor({ state: 'detached' });
+    await diff.action('Leave Out').click();
+    await review.note('Change 2 of 2 is left out').waitFor();
+    await diff.action('Reject Proposal').click();
+    assert.deepEqual((await answer).result, chosen('no'));
+    await diff.editor.waitFor({ state: 'detached' });
+    await page.setViewportSize({ width: 1400, height: 900 });
   }),
 );

@@ -95,7 +95,22 @@ describe('review of changes', () => {
     await settled(() => revised().length === 1);
     assert.deepEqual(revised()[0], { path: 'x.txt', before: lines.join('\n'), after: lines.with(29, 'thirty').join('\n') });
     assert.equal(await review.edited('a', '1'), undefined, 'this protocol carries no text');
-    await review.toggleHunk(input.modified, 4);
+    // By key, with the keyboard in the read-only side: at the cursor that has moved last, wherever it is.
+    const cursorTo = async (uri: vscode.Uri, line: number) => {
+      const editor = vscode.window.visibleTextEditors.find((one) => one.document.uri.toString() === uri.toString());
+      assert.ok(editor);
+      const moved = new Promise<void>((resolve) => life.own(vscode.window.onDidChangeTextEditorSelection(() => resolve())));
+      editor.selection = new vscode.Selection(line, 0, line, 0);
+      await moved;
+    };
+    await vscode.commands.executeCommand('workbench.action.compareEditor.focusSecondarySide');
+    await cursorTo(input.original, 2);
+    await cursorTo(input.modified, 29);
+    await review.toggleHunk();
+    assert.deepEqual((await sides())[1], lines.join('\n'));
+    await review.toggleHunk();
+    await cursorTo(input.original, 4);
+    await review.toggleHunk();
     await settled(() => revised().length === 0);
     assert.deepEqual((await sides())[1], after.join('\n'));
     fakeHost.close('1');

@@ -20,7 +20,9 @@ test('a change of a proposal is left out and put back, and keeps its place betwe
   const before = 'a\nb\nc\nd\ne\nf\n';
   const proposed = 'a\nB\nc\nd\nd2\ne\n';
   const read = (text: string) => proposalHunks(before, proposed, text).map(({ line, isIn }) => `${line}${isIn ? '' : ' out'}`);
+  const places = (text: string) => proposalHunks(before, proposed, text).map(({ beforeLine }) => beforeLine);
   assert.deepEqual(read(proposed), ['1', '4', '6']);
+  assert.deepEqual(places(proposed), [1, 4, 5]);
   const [first, second] = proposalHunks(before, proposed, proposed);
   assert.ok(first && second);
   let text = toggleHunk(proposed, first);
@@ -30,6 +32,7 @@ test('a change of a proposal is left out and put back, and keeps its place betwe
   text = `mine\n${text}`;
   assert.ok(!isOfProposal(before, proposed, text));
   assert.deepEqual(read(text), ['0', '2 out', '5', '7']);
+  assert.deepEqual(places(text), [0, 1, 4, 5]);
   const out = proposalHunks(before, proposed, text).find(({ isIn }) => !isIn);
   assert.ok(out);
   assert.equal(toggleHunk(text, out), `mine\n${proposed}`);

@@ -78,6 +78,8 @@ export class Review implements Disposable {
   /** Diffs of settled asks that stay open for the user's edits. */
   readonly #kept = new Set<string>();
   #typing: NodeJS.Timeout | undefined;
+  /** The side in which the cursor has moved last: going to the next change moves that of the proposed side, wherever the keyboard is. */
+  #cursorIn = '';
   /** The edit whose diff was in front when the user allowed it. */
   #allowed:
     | {
@@ -118,6 +120,11 @@ export class Review implements Disposable {
     this.#life.own(host.onSessions(() => this.#settle()));
     this.#life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#changed(document.uri)));
     this.#life.own(vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#changed(uri)));
+    this.#life.own(
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor: { document } }) => {
+        if (isOurs(document.uri)) this.#cursorIn = document.uri.toString();
+      }),
+    );
     this.#life.onEnd(() => clearTimeout(this.#typing));
     // Of the tabs that the editor restored after a reload, the questions of these are over.
     closeReviews((sides) => documents.owns(sides.left) && !isOfTurn(sides)).catch((error: unknown) =>
@@ -409,17 +416,16 @@ export class Review implements Disposable {
     if (subject && isEditable(subject) && subject === this.active) await toReadOnlySide();
   }
 
-  /** Excludes a change of a pending edit, or includes it again: at that line of the proposed side, or at the cursor. */
+  /** Excludes a change of a pending edit, or includes it again: at that line of the proposed side, or at the cursor of either side. */
   async toggleHunk(uri?: unknown, line?: unknown): Promise<void> {
-    const editor = vscode.window.activeTextEditor;
-    const wanted = uri instanceof vscode.Uri ? uri : editor?.document.uri;
+    const sides = activeReview();
+    const wanted = uri instanceof vscode.Uri ? uri : sides?.right;
     const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === wanted?.toString());
-    const at = typeof line === 'number' ? line : (editor?.selection.active.line ?? 0);
     const subject = document && this.subjectOf(document.uri);
     const hunks = (document && this.hunksOf(document)) ?? [];
-    const covers = (one: ProposalHunk) =>
-      at >= one.line && at <= one.line + Math.max(0, (one.isIn ? one.hunk.after : one.hunk.before).length - 1);
-    const hunk = hunks.find(covers);
+    const inBefore = typeof line !== 'number' && sides?.left.toString() === this.#cursorIn;
+    const at = typeof line === 'number' ? line : cursorLine(inBefore ? sides.left : wanted);
+    const hunk = hunks.find((one) => at !== undefined && covers(one, at, inBefore));
     if (!document || !subject || !isEditable(subject) || !hunk) return noChangeHere();
     await replaceText(document.uri, toggleHunk(plain(document.getText()), hunk));
   }
@@ -665,6 +671,17 @@ async function closeReviews(matches: (sides: { readonly left: vscode.Uri; readon
 
 async function toReadOnlySide(): Promise<void> {
   await vscode.commands.executeCommand('workbench.action.compareEditor.focusSecondarySide');
+}
+
+/** True where the change stands at that line of the proposed side, or of the other. */
+function covers({ line, beforeLine, isIn, hunk }: ProposalHunk, at: number, inBefore: boolean): boolean {
+  const [start, lines] = inBefore ? [beforeLine, hunk.before] : [line, isIn ? hunk.after : hunk.before];
+  return at >= start && at <= start + Math.max(0, lines.length - 1);
+}
+
+function cursorLine(uri: vscode.Uri | undefined): number | undefined {
+  const editor = vscode.window.visibleTextEditors.find((one) => one.document.uri.toString() === uri?.toString());
+  return editor?.selection.active.line;
 }
 
 /** Saves changed texts of ours to memory. */
