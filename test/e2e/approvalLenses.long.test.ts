@@ -129,6 +129,8 @@ test(
     const second = asked(scene, 'written');
     await comesUp(window);
     await setAside(window);
+    // They push the line down.
+    await diff.answers.waitFor();
     await diff.editor.locator('.editor.modified .view-line', { hasText: '// changed' }).click();
     await page.keyboard.press('End');
     await page.keyboard.type(' by me');
