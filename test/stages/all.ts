@@ -59,7 +59,7 @@ async function unit(tally: Tally, options: Options): Promise<void> {
     programs: filesUnder('test/fakes', '.ts'),
     name: options.name,
     concurrency: 2,
-    limitMs: 300_000,
+    limitMs: 600_000,
     totalMs: 1_200_000,
   });
 }
