@@ -2,6 +2,7 @@ import { toMeta } from '../protocols/ahp/codec.ts';
 import { reduceTerminal, terminalText } from '../protocols/ahp/reduce.ts';
 import type { TerminalAction, TerminalState } from '../protocols/ahp/state.ts';
 import type { Session, SessionId, Terminal, ToolCall } from '../session/model.ts';
+import { isSettled } from '../session/parts.ts';
 import { TERMINAL_TAIL } from '../session/reduce.ts';
 import { findCall, findTerminal } from '../session/select.ts';
 import { terminalUri } from './addresses.ts';
@@ -50,7 +51,7 @@ export class TerminalChannels {
 
   #publish(channel: string, session: Session): void {
     const held = this.#held.get(channel);
-    const terminal = held && terminalIn(session, held.terminal.id);
+    const terminal = held && (terminalIn(session, held.terminal.id) ?? endedIn(session, held.terminal));
     if (!terminal || terminal === held.terminal) return;
     let { state } = held;
     for (const action of actionsOf(held, terminal)) {
@@ -62,12 +63,19 @@ export class TerminalChannels {
 }
 
 const OF_CALL = 'call ';
+const UNKNOWN_EXIT = { code: null, signal: null };
 
 /** A terminal of the session, or the output that an agent reports of a command it runs by itself. */
 function terminalIn(session: Session, id: string): Terminal | undefined {
   if (!id.startsWith(OF_CALL)) return findTerminal(session, id);
   const call = findCall(session, id.slice(OF_CALL.length));
   return call && printedTerminal(call, session);
+}
+
+/** A terminal whose call is over and has something else in place of what it had printed, as an error. */
+function endedIn(session: Session, terminal: Terminal): Terminal | undefined {
+  const call = findCall(session, terminal.id.slice(OF_CALL.length));
+  return !call || !isSettled(call) || terminal.exit ? undefined : { ...terminal, exit: UNKNOWN_EXIT };
 }
 
 /** The command of a call and its output as text so far; undefined for other calls, and for those with terminals. */
@@ -80,8 +88,7 @@ export function printedTerminal(call: ToolCall, session: Session): Terminal | un
   if (texts.includes(undefined)) return undefined;
   const text = texts.join('\n');
   const tail = text.slice(-TERMINAL_TAIL);
-  const isOver = call.status !== 'pending' && call.status !== 'waiting' && call.status !== 'running';
-  const exit = isOver ? { exit: { code: null, signal: null } } : {};
+  const exit = isSettled(call) ? { exit: UNKNOWN_EXIT } : {};
   return { id: OF_CALL + call.id, command, tail, dropped: text.length - tail.length, ...exit };
 }
 

@@ -1681,6 +1681,22 @@ test('what an agent tells of its own command as a text is a terminal, too', asyn
   assert.deepEqual([terminalText(state()), state().lifecycle], ['one\ntwo\nthree\n', { status: 'exited' }]);
 });
 
+test('a terminal ends with its call, also where an error takes the place of what was printed', async (t) => {
+  const { client, chat, last } = await asked(t);
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  const says = (change: Partial<ToolCall>) => last().say({ type: 'call.changed', turnId: 't1', callId: 'c', change });
+  const output = [{ kind: 'content', content: { type: 'text', text: 'one\n' } }] as const;
+  says({ status: 'running', kind: 'execute', input: { command: 'npm test' }, output });
+  await until(() => JSON.stringify(callIn(chat())).includes('ahp-terminal:'));
+  const running = callIn(chat());
+  assert.ok(running?.status === 'running' && running.content?.[0]?.type === 'terminal');
+  const { resource } = running.content[0];
+  await client.subscribe(resource);
+  says({ status: 'failed', output: [], error: { message: 'Exit code 3.' } });
+  await until(() => callIn(chat())?.status === 'completed');
+  assert.deepEqual(client.terminals.get(resource)?.lifecycle, { status: 'exited' });
+});
+
 test('a command that an agent says in the title alone is a terminal, so that its row stays in VS Code; what is asked keeps its input', async (t) => {
   const { client, chat, last } = await opened(t);
   await client.dispatch(CHAT, prompt('t1'));
