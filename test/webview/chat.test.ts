@@ -267,6 +267,15 @@ test('files found on the disk stand in place of what calls told, each with its o
   assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/old.md' }], 'there is no file to open');
 });
 
+test('a file that a command changed stands under the command, whatever its agent calls it', async () => {
+  const commands = ['make all', 'rm old.md'];
+  const parts = commands.map((command) => callPart({ id: command, name: 'Shell', title: 'Shell', kind: 'execute', input: { command } }));
+  const file = { change: 'changed', added: 1, removed: 1, review: 'open' } as const;
+  const files = commands.map((callId, at) => ({ ...file, path: `/code/sample/${at}.md`, callId }));
+  const stage = await Stage.open(session({ turns: [turn({ parts, files })] }));
+  assert.match(stage.text('.changes'), /By make all 0\.md .*By rm old\.md 1\.md/);
+});
+
 test('what the agent was told beside a message is one line below it, which unfolds', async () => {
   const stage = await Stage.open(session({ turns: [turn({ corrections: 'The user changed your edit of a:\n-B\n+mine' })] }));
   assert.doesNotMatch(stage.text('.prompt'), /changed your edit/);

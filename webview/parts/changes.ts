@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { callWords } from '../../src/session/callWords.ts';
 import { isUnplaced } from '../../src/session/diffs.ts';
 import { linkWords, mannerWords } from '../../src/session/fileWords.ts';
 import type { Turn, TurnFile } from '../../src/session/model.ts';
@@ -101,7 +102,9 @@ function originOf(view: View, turn: Turn, file: TurnFile): string {
   if (callId === undefined) return isReported ? '' : t('Changed on disk');
   const call = callsOf(turn).find((one) => one.id === callId);
   if (!call || diffsOf(call).some((diff) => isSame(diff.path, path, view.session.cwd))) return '';
-  return t('By {0}', shortened(visibleText(callTitle(call, view.session.cwd)), LONGEST_CALL));
+  // Some agents call each command by the name of their tool.
+  const command = call.kind === 'execute' ? callWords(call, view.session).thing : undefined;
+  return t('By {0}', shortened(visibleText(command ?? callTitle(call, view.session.cwd)), LONGEST_CALL));
 }
 
 /** True for a file that only the agent reported, in a turn whose files are watched. */
