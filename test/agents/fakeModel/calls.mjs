@@ -61,8 +61,8 @@ const CAND = {
 const P = {
   path: ['file_path', 'filePath', 'path', 'absolute_path', 'filename', 'target_file', 'dir_path', 'directory'],
   content: ['content', 'contents', 'file_text', 'text', 'newText'],
-  old: ['old_string', 'oldString', 'old_str', 'old', 'oldText'],
-  new: ['new_string', 'newString', 'new_str', 'new', 'newText'],
+  old: ['old_string', 'oldString', 'old_str', 'old', 'oldText', 'old_text'],
+  new: ['new_string', 'newString', 'new_str', 'new', 'newText', 'new_text'],
   command: ['command', 'cmd', 'script'],
   pattern: ['pattern', 'query', 'regex'],
   url: ['url', 'prompt'],
