@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { t } from '../base/l10n.ts';
 import type { Confirmation, Ports, Tool, ToolAnswer } from '../protocols/ports.ts';
 import type { Answer } from '../session/intents.ts';
-import type { Approval, AskId, CallId, ToolCall } from '../session/model.ts';
+import type { Approval, ApprovalDetail, AskId, CallId, ToolCall } from '../session/model.ts';
 import { callsOf, findAsk, runningTurn } from '../session/select.ts';
 import type { EventSink } from './eventSink.ts';
 
@@ -36,7 +36,7 @@ export class ToolApproval {
   }
 
   #wrap(tool: Tool): Tool {
-    const { confirm } = tool;
+    const { confirm, runEdited } = tool;
     if (!confirm) return tool;
     return {
       ...tool,
@@ -44,13 +44,15 @@ export class ToolApproval {
         const needed = confirm(input);
         if (!needed) return tool.run(input, signal);
         if (this.#wasAllowed(tool.name, input)) return tool.run(input, limited(signal));
-        const answer = await this.#ask(needed, signal);
+        const editable = runEdited !== undefined && isWhole(needed.detail);
+        const answer = await this.#ask(needed, editable, signal);
         if (answer === undefined || signal.aborted) return ASK_ENDED;
         if (answer.kind !== 'option' || answer.optionId !== ALLOW) {
           return answer.kind === 'option' && answer.feedback
             ? { ok: false, text: `${REFUSED.text} They said: ${answer.feedback}` }
             : REFUSED;
         }
+        if (editable && answer.edited !== undefined) return runEdited(input, answer.edited, limited(signal));
         return tool.run(input, limited(signal));
       },
     };
@@ -82,7 +84,7 @@ export class ToolApproval {
     for (const [id, settle] of [...this.#open]) if (!findAsk(this.#events.store.now, id)) settle(undefined);
   }
 
-  #ask(needed: Confirmation, signal: AbortSignal): Promise<Answer | undefined> {
+  #ask(needed: Confirmation, editable: boolean, signal: AbortSignal): Promise<Answer | undefined> {
     const id = this.#newId();
     const turn = runningTurn(this.#events.store.now);
     const ask: Approval = {
@@ -93,6 +95,7 @@ export class ToolApproval {
       title: needed.title,
       toolKind: needed.kind,
       detail: needed.detail,
+      ...(editable ? { editable } : {}),
       options: [
         { id: ALLOW, label: t('Allow'), effect: 'allow_once' },
         { id: 'reject', label: t('Reject'), effect: 'reject_once' },
@@ -117,6 +120,11 @@ export class ToolApproval {
 
 function limited(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(TOOL_LIMIT)]);
+}
+
+/** True for an edit that shows the whole of its file. */
+function isWhole(detail: ApprovalDetail): boolean {
+  return detail.type === 'edit' && detail.diffs.every(({ excerpt }) => excerpt === undefined);
 }
 
 function isAllowed({ status, decision }: ToolCall): boolean {

@@ -35,6 +35,8 @@ export interface Tool {
   /** The text to show a user before the tool may run with this input; undefined when it need not ask. The live session asks. */
   readonly confirm?: (input: unknown) => Confirmation | undefined;
   run(input: unknown, signal: AbortSignal): Promise<ToolAnswer>;
+  /** Runs with the text that the user made of the one file it proposed to change. Absent: a proposal is taken as it is, or not. */
+  readonly runEdited?: (input: unknown, edited: string, signal: AbortSignal) => Promise<ToolAnswer>;
 }
 export type JsonSchema = Readonly<Record<string, unknown>>;
 export interface Confirmation {

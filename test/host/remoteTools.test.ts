@@ -52,6 +52,12 @@ describe('hands for agents without any', () => {
     const done = await run('edit_file', input);
     assert.equal(readFileSync(file('a.txt'), 'utf8'), 'one\ntwo\nfour\ntwo more\n');
     assert.deepEqual(done.shown, [{ kind: 'diff', diff }]);
+    const again = { path: 'a.txt', old_text: 'four', new_text: 'five' };
+    assert.ok(tool('edit_file').confirm?.(again));
+    const edited = await tool('edit_file').runEdited?.(again, 'one\ntwo\nsix\n', signal);
+    assert.match(edited?.text ?? '', /that the user edited/);
+    assert.equal(readFileSync(file('a.txt'), 'utf8'), 'one\ntwo\nsix\n');
+    writeFileSync(file('a.txt'), 'one\ntwo\nfour\ntwo more\n');
     for (const [old_text, why] of [
       ['two', /more than once/],
       ['gone', /does not contain/],

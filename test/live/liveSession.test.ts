@@ -456,6 +456,25 @@ test('one of our own tools that changes something asks first, and runs only when
   }
 });
 
+test('one of our own tools that takes an edited proposal gets the text of the user', async () => {
+  const ran: unknown[] = [];
+  const diff = { path: '/w/a.ts', before: 'a', after: 'b' };
+  const confirm = () => ({ title: 'Edit a.ts', kind: 'edit', detail: { type: 'edit', diffs: [diff] } }) as const;
+  const runEdited = async (_: unknown, edited: string) => {
+    ran.push(edited);
+    return { ok: true, text: 'done' };
+  };
+  const { live, script, now } = await opened(withTool({ ...writer(ran), confirm, runEdited }));
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  const answer = script.last().scene.ports.tools[0]?.run({ a: 1 }, new AbortController().signal);
+  const ask = now().asks[0];
+  assert.ok(ask?.kind === 'approval' && ask.editable);
+  live.send({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId: 'allow', edited: 'mine' } });
+  assert.equal((await answer)?.ok, true);
+  assert.deepEqual(ran, ['mine']);
+});
+
 test('what the user has allowed the agent is not asked again by the tool itself: once, for that tool and that input', async () => {
   const ran: unknown[] = [];
   const { live, script, now } = await opened(withTool(writer(ran)));

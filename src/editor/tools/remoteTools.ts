@@ -67,12 +67,21 @@ const edit = z.strictObject({
   new_text: text.check(z.describe('What takes its place.')),
 });
 
+/** An edit that the user was asked about: where its file lay, and what it held. A path out of reach has neither. */
+interface Asked {
+  readonly real?: string;
+  readonly before?: string;
+}
+
 function editTool(cwd: string, files: Files): Tool {
-  const apply = async (input: z.output<typeof edit>, real?: string): Promise<ToolAnswer> => {
-    const diff = changeOf(cwd, input);
-    if (typeof diff === 'string') return refuse(diff);
-    await files.write(diff.path, diff.after, undefined, real);
-    return { ok: true, text: `${diff.before === null ? 'Made' : 'Changed'} ${input.path}`, shown: [{ kind: 'diff', diff }] };
+  const apply = async (input: z.output<typeof edit>, { real, before }: Asked, edited?: string): Promise<ToolAnswer> => {
+    const proposed = changeOf(cwd, input);
+    if (typeof proposed === 'string') return refuse(proposed);
+    const diff = edited === undefined ? proposed : { ...proposed, after: plain(edited) };
+    await files.write(diff.path, diff.after, edited === undefined ? undefined : before, real);
+    const done = `${diff.before === null ? 'Made' : 'Changed'} ${input.path}`;
+    const text = edited === undefined ? done : `${done} in a version that the user edited: read the file again.`;
+    return { ok: true, text, shown: [{ kind: 'diff', diff }] };
   };
   const tool = toolOf({
     cwd,
@@ -80,13 +89,18 @@ function editTool(cwd: string, files: Files): Tool {
     name: 'edit_file',
     description: 'Replace one piece of text in a file, or make a new file. The user is shown the change and decides.',
     input: edit,
-    run: (input) => apply(input),
+    run: (input) => apply(input, {}),
   });
-  /**
-   * Inputs that the user was asked about, with the real paths of their files: nothing else is written, whatever the file has become since. A path out of
-   * reach has none.
-   */
-  const asked = new WeakMap<object, { readonly real?: string }>();
+  /** Inputs that the user was asked about: nothing else is written, whatever the file has become since. */
+  const asked = new WeakMap<object, Asked>();
+  const applyAsked = async (given: unknown, signal: AbortSignal, edited?: string): Promise<ToolAnswer> => {
+    const parsed = edit.safeParse(given);
+    const allowed = typeof given === 'object' && given !== null ? asked.get(given) : undefined;
+    signal.throwIfAborted();
+    if (parsed.success && allowed) return apply(parsed.data, allowed, edited);
+    const diff = parsed.success ? changeOf(cwd, parsed.data) : z.prettifyError(parsed.error);
+    return refuse(typeof diff === 'string' ? diff : 'The file has changed just now. Try again.');
+  };
   return {
     ...tool,
     confirm: (given) => {
@@ -95,19 +109,13 @@ function editTool(cwd: string, files: Files): Tool {
       const diff = !parsed.success ? '' : outOfReach ? excerptOf(cwd, parsed.data) : changeOf(cwd, parsed.data);
       // An impossible edit needs no approval: the tool returns the reason.
       if (!parsed.success || typeof diff === 'string' || typeof given !== 'object' || given === null) return undefined;
-      asked.set(given, outOfReach ? {} : { real: realPathNow(diff.path) });
+      asked.set(given, outOfReach ? {} : { real: realPathNow(diff.path), ...(diff.before === null ? {} : { before: diff.before }) });
       const { path: file } = parsed.data;
       const title = diff.before === null ? vscode.l10n.t('Create {0}', file) : vscode.l10n.t('Edit {0}', file);
       return confirmation(title, 'edit', { type: 'edit', diffs: [diff] }, tool.confirm?.(given));
     },
-    run: async (given, signal) => {
-      const parsed = edit.safeParse(given);
-      const allowed = typeof given === 'object' && given !== null ? asked.get(given) : undefined;
-      signal.throwIfAborted();
-      if (parsed.success && allowed) return apply(parsed.data, allowed.real);
-      const diff = parsed.success ? changeOf(cwd, parsed.data) : z.prettifyError(parsed.error);
-      return refuse(typeof diff === 'string' ? diff : 'The file has changed just now. Try again.');
-    },
+    run: (given, signal) => applyAsked(given, signal),
+    runEdited: (given, edited, signal) => applyAsked(given, signal, edited),
   };
 }
 
