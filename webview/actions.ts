@@ -120,10 +120,17 @@ function sessionActions(
       if (now?.kind === 'sessions' && now.query === query) show({ ...now, found });
     }, fail);
   };
+  const relisted = () => page.now.popup?.kind === 'sessions' && findSessions(page.now.popup.query);
   /** Changes something in the list, then requests the list again. */
-  const relist = <M extends 'renameSession' | 'pinSession' | 'deleteSession'>(method: M, params: Calls[M]['params']) => {
-    const again = () => page.now.popup?.kind === 'sessions' && findSessions(page.now.popup.query);
-    host.call(method, params).then(again, fail);
+  const relist = <M extends 'renameSession' | 'pinSession'>(method: M, params: Calls[M]['params']) => {
+    host.call(method, params).then(relisted, fail);
+  };
+  /** The modal question takes the keyboard, and the editor gives it back to no element of this page. */
+  const remove = (sessionId: string) => {
+    const back = () => {
+      if (page.now.popup?.kind === 'sessions' && !document.hasFocus()) window.focus();
+    };
+    host.call('deleteSession', { sessionId }).then(relisted, fail).finally(back);
   };
   const leave = (method: 'switchSession' | 'openInEditor', sessionId: string) => {
     show(undefined);
@@ -135,7 +142,7 @@ function sessionActions(
     openInEditor: (sessionId) => leave('openInEditor', sessionId),
     renameSession: (sessionId, title) => relist('renameSession', { sessionId, title }),
     pinSession: (sessionId, on) => relist('pinSession', { sessionId, on }),
-    deleteSession: (sessionId) => relist('deleteSession', { sessionId }),
+    deleteSession: remove,
     exportSession: (sessionId) => void host.call('exportSession', { sessionId }).catch(fail),
   };
 }

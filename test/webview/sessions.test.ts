@@ -177,6 +177,17 @@ test('the keyboard stays with a row that is renamed, pinned or deleted, and neve
   assert.ok(!stage.find('.dock').hasAttribute('inert'));
 });
 
+test('the page takes the keyboard back from the question before a deletion', async (context) => {
+  const stage = await sheet();
+  await answer(stage, 'findSessions', past);
+  context.mock.method(document, 'hasFocus', () => false);
+  const focus = context.mock.method(window, 'focus', () => {});
+  await stage.press('Delete: Broken');
+  assert.equal(focus.mock.callCount(), 0);
+  await answer(stage, 'deleteSession', null);
+  assert.equal(focus.mock.callCount(), 1);
+});
+
 test('Escape leaves a name unchanged, then closes the list and gives the focus back', async () => {
   const stage = await sheet();
   await answer(stage, 'findSessions', past);
