@@ -53,6 +53,7 @@ export function actions(page: Page): Act {
     },
     say: (text, level) => page.showMessage(text, level ?? 'error'),
     send: (content, how, replaces) => {
+      page.removeMessage();
       if (!mirror.session) return sendLater(page, content);
       page.update({ sent: page.now.sent + 1 });
       const turnId = crypto.randomUUID();

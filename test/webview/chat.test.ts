@@ -369,6 +369,14 @@ test('a call of the host that fails is told to the user, until they close it or 
   stage.post({ type: 'failed', id: call.id, message: 'There is no such file.' });
   await stage.press('/gone.ts');
   assert.equal(stage.all('.said').length, 0);
+  const again = stage.sent.findLast((message) => message.type === 'call');
+  assert.ok(again?.type === 'call');
+  stage.post({ type: 'failed', id: again.id, message: 'There is no such file.' });
+  await stage.settle();
+  assert.equal(stage.all('.said').length, 1);
+  await stage.type('then without it');
+  await stage.key('Enter');
+  assert.equal(stage.all('.said').length, 0);
 });
 
 test('an earlier conversation that is told is not said aloud, turn by turn', async () => {
