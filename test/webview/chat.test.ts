@@ -901,6 +901,18 @@ test('an output that an agent tells twice in the same words is shown once', asyn
   assert.equal(stage.text('.call-body').split('no such file').length - 1, 1);
 });
 
+test('of a long output no number of lines is given that was not counted', async () => {
+  const terminal = { id: 'x', command: 'npm test', tail: 'a line of the output\n'.repeat(3000), dropped: 0 };
+  const part = callPart({
+    kind: 'execute',
+    status: 'running',
+    input: { command: 'npm test' },
+    output: [{ kind: 'terminal', terminalId: 'x' }],
+  });
+  const stage = await Stage.open(session({ terminals: [terminal], turns: [turn({ status: 'running', parts: [part] })] }));
+  assert.equal(stage.text('.terminal .more'), 'Show all');
+});
+
 const printed = (text: string) => ({ kind: 'content', content: { type: 'text', text } }) as const;
 
 test('what a command printed is shown in colours, its end first, and how it ended is said once', async () => {

@@ -8,6 +8,7 @@ import { type OutputRun, plainOutput, printedLines } from '../terminalOutput.ts'
 import { isUnfolded, type View } from '../view.ts';
 import { moreText, plainText } from './fold.ts';
 
+/** Characters that are read for the end of an output; of what precedes them, the lines are not counted. */
 const TAIL = 4000;
 /** Characters of a command over its output. */
 const IN_BOX = 1000;
@@ -28,7 +29,7 @@ export function terminalView(view: View, key: string, terminal: Terminal | undef
     ${
       cut || terminal.dropped > 0
         ? html`<button class="more" type="button" ?disabled=${!cut} aria-expanded=${String(whole)} @click=${() => view.act.unfold(`${key}:whole`, !whole)}>
-            ${iconOf(whole ? 'down' : 'chevron')}${whole ? (terminal.dropped > 0 ? t('Earlier output was dropped.') : t('Show less')) : moreText(lines.length - shown.length)}
+            ${iconOf(whole ? 'down' : 'chevron')}${whole ? (terminal.dropped > 0 ? t('Earlier output was dropped.') : t('Show less')) : moreText(terminal.tail.length > TAIL ? 0 : lines.length - shown.length)}
           </button>`
         : nothing
     }
