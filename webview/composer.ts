@@ -8,7 +8,7 @@ import { CompletionPopup, commandHint, isEmpty, MENU_ID, mentionAt, menuView, na
 import { iconOf } from './icons.ts';
 import type { Page } from './page.ts';
 import { chipLabel } from './parts/content.ts';
-import { editingView, replacedTurn } from './parts/retryActions.ts';
+import { editingView, historyOf, replacedTurn } from './parts/retryActions.ts';
 import { pickerView, pillView } from './picker.ts';
 import { t } from './strings.ts';
 import { backgroundView, usageView } from './usage.ts';
@@ -259,7 +259,8 @@ export class Composer {
     event.preventDefault();
     if (this.#back === 0) this.#typed = this.#view?.memory.draft ?? '';
     this.#back = back;
-    const text = back === 0 ? this.#typed : (said.at(-back) ?? '');
+    const { text, mentions } = (back === 0 ? undefined : said.at(-back)) ?? { text: this.#typed, mentions: {} };
+    if (this.#view) this.#view.act.remember({ mentions: { ...this.#view.memory.mentions, ...mentions } });
     this.#write(text, caret === 'start' ? 0 : text.length);
   }
 
@@ -267,16 +268,17 @@ export class Composer {
     const view = this.#view;
     if (!view) return;
     const text = view.memory.draft.trim();
+    const mentioned = named(text, view.memory.mentions);
     const content: Content[] = [
       ...(text === '' ? [] : [{ type: 'text', text } as const]),
-      ...named(text, view.memory.mentions).map(({ content: one }) => one),
+      ...mentioned.map(({ content: one }) => one),
       ...view.memory.attachments,
     ];
     if (content.length === 0) return;
     this.#back = 0;
     this.leave();
     this.#completion.close();
-    this.#ui.noteSent(text);
+    this.#ui.noteSent({ text, mentions: Object.fromEntries(mentioned.map(({ label, content: one }) => [label, one])) });
     const replaces = replacedTurn(view);
     // A key before the next frame begins a new text instead of extending the sent one.
     this.#write('', 0);
@@ -341,16 +343,6 @@ function hasSettled(before: Session, now: Session): boolean {
   if (before.id !== now.id || before.asks === now.asks) return false;
   const open = new Set(now.asks.map(({ id }) => id));
   return before.asks.some(({ id, decision }) => !open.has(id) && !(decision?.kind === 'approval' && decision.by === 'rule'));
-}
-
-/** The user's earlier messages, oldest first: those of this session come last, after those sent elsewhere in the workspace. */
-function historyOf(view: View | undefined, elsewhere: readonly string[]): readonly string[] {
-  const prompts = [
-    ...(view?.session.turns ?? []).map((turn) => turn.prompt),
-    ...(view?.session.queue ?? []).map((waiting) => waiting.content),
-  ];
-  const here = prompts.map((prompt) => promptText({ prompt })).filter(Boolean);
-  return [...elsewhere.filter((text) => !here.includes(text)), ...here];
 }
 
 /** The keys that send into a running turn, in the system's keyboard names. */

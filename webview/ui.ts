@@ -22,6 +22,10 @@ export interface SessionMemory {
   /** The turn at the top edge and how far it is scrolled; absent when at the end. */
   readonly scroll?: { readonly turnId: string; readonly offset: number };
 }
+
+/** A message of the history, with what it names after an @. */
+export type SentMessage = Pick<SessionMemory, 'mentions'> & { readonly text: string };
+
 const EMPTY: SessionMemory = { draft: '', attachments: [], mentions: {}, unfolded: {}, answers: {} };
 
 /** Largest accepted picture, in bytes. */
@@ -45,7 +49,7 @@ export class Ui {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #saveAfterMs = SAVE_AFTER_MS;
   /** The latest messages of all sessions, oldest first: the view belongs to one workspace. */
-  #sent: readonly string[];
+  #sent: readonly SentMessage[];
   #shown: SessionId = '';
 
   constructor(host: Pick<HostConnection, 'saved' | 'save'>) {
@@ -54,14 +58,15 @@ export class Ui {
     this.#sent = sentIn(host.saved);
   }
 
-  get sent(): readonly string[] {
+  get sent(): readonly SentMessage[] {
     return this.#sent;
   }
 
   /** Remembers a message for the history of the composer. */
-  noteSent(text: string): void {
+  noteSent(message: SentMessage): void {
+    const { text } = message;
     if (text === '' || text.length > LONGEST_SENT) return;
-    this.#sent = [...this.#sent.filter((one) => one !== text), text].slice(-MOST_SENT);
+    this.#sent = [...this.#sent.filter((one) => one.text !== text), message].slice(-MOST_SENT);
     this.#saveSoon();
   }
 
@@ -151,9 +156,17 @@ function read(saved: unknown): [SessionId, SessionMemory][] {
   });
 }
 
-function sentIn(saved: unknown): readonly string[] {
+function sentIn(saved: unknown): readonly SentMessage[] {
   if (typeof saved !== 'object' || saved === null || !('sent' in saved) || !Array.isArray(saved.sent)) return [];
-  return saved.sent.filter((one: unknown) => typeof one === 'string').slice(-MOST_SENT);
+  return saved.sent
+    .flatMap((one: unknown): SentMessage[] => {
+      // As an earlier version stored it.
+      if (typeof one === 'string') return [{ text: one, mentions: {} }];
+      if (typeof one !== 'object' || one === null) return [];
+      const { text, mentions } = one as Partial<SentMessage>;
+      return typeof text === 'string' ? [{ text, mentions: contentsOf(mentions ?? {}) }] : [];
+    })
+    .slice(-MOST_SENT);
 }
 
 /** Converts the paths that an earlier version stored. */

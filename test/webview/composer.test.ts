@@ -185,6 +185,25 @@ test('@ asks the host for files; the chosen one goes along with the prompt for a
   );
 });
 
+test('a message that is recalled keeps the files it names, from this session and from another', async () => {
+  const content = [
+    { type: 'text', text: 'look at @src/server.ts' },
+    { type: 'file', path: '/code/sample/src/server.ts' },
+  ] as const;
+  const state = { saved: undefined };
+  const sendRecalled = async (stage: Stage) => {
+    await stage.key('ArrowUp');
+    assert.equal(stage.all('.attachment').length, 1);
+    await stage.key('Enter');
+    const intent = stage.intents.at(-1);
+    assert.deepEqual(intent?.type === 'prompt' && intent.content, content);
+  };
+  const said = await Stage.open(session({ turns: [turn({ prompt: content })] }), { state });
+  await sendRecalled(said);
+  window.dispatchEvent(new window.Event('pagehide') as never);
+  await sendRecalled(await Stage.open(session({ id: 'other' }), { state }));
+});
+
 test('an answer about files that comes too late opens no menu', async () => {
   const stage = await Stage.open(session({}));
   await stage.type('@a');

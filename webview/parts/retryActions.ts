@@ -3,8 +3,9 @@ import { durationText, groupWords, hasRun } from '../../src/session/callWords.ts
 import type { Session, Turn } from '../../src/session/model.ts';
 import { answerText, callsOf, isAttached, isRecorded, KNOWN_SINCE, promptText, turnFiles } from '../../src/session/select.ts';
 import { type IconName, iconOf } from '../icons.ts';
+import { mentionsIn } from '../mentions.ts';
 import { commandTitle, t } from '../strings.ts';
-import type { SessionMemory } from '../ui.ts';
+import type { SentMessage, SessionMemory } from '../ui.ts';
 import { count, money } from '../usage.ts';
 import { allowedUnasked, COMPOSER_ID, type View } from '../view.ts';
 
@@ -102,6 +103,21 @@ export function saidIn(turn: Turn): Pick<SessionMemory, 'draft' | 'attachments'>
     draft: promptText(turn),
     attachments: turn.prompt.filter(isAttached),
   };
+}
+
+/** The user's earlier messages, oldest first: those of this session come last, after those sent elsewhere in the workspace. */
+export function historyOf(view: View | undefined, sent: readonly SentMessage[]): readonly SentMessage[] {
+  if (!view) return sent;
+  const { turns, queue, cwd } = view.session;
+  const prompts = [...turns.map((turn) => turn.prompt), ...queue.map((waiting) => waiting.content)];
+  const here = prompts.flatMap((prompt): SentMessage[] => {
+    const text = promptText({ prompt });
+    if (text === '') return [];
+    const places = mentionsIn(text, prompt, cwd).map(({ name, content }) => [name.slice(1), content] as const);
+    return [{ text, mentions: Object.fromEntries(places) }];
+  });
+  const texts = new Set(here.map(({ text }) => text));
+  return [...sent.filter(({ text }) => !texts.has(text)), ...here];
 }
 
 /** Puts the turn's message and attachments back into the composer, after the present draft. */
