@@ -52,7 +52,11 @@ export function editorCommands(deps: EditorActionDeps) {
       const place = await placeOf(uri, range);
       if (place) await chat.insert(problemContents(place));
     },
-    'parley.addTerminal': async () => chat.insert(attached(vscode.l10n.t('Terminal'), await terminalSelection())),
+    'parley.addTerminal': async () => {
+      // With a terminal, the editor itself says that nothing is selected.
+      if (!vscode.window.activeTerminal) return void vscode.window.showInformationMessage(vscode.l10n.t('Nothing found'));
+      await chat.insert(attached(vscode.l10n.t('Terminal'), await terminalSelection(deps.newId())));
+    },
     'parley.addTestFailure': async (failure?: unknown) => chat.insert(failureContent(failure)),
     'parley.addChange': async (...resources: unknown[]) => chat.insert(await changeContents(resources)),
     ...commitMessageCommands(deps),
@@ -133,13 +137,17 @@ function problemContents({ document, range }: EditorRange): readonly Content[] {
   return attached(vscode.l10n.t('Problems'), problems.join('\n'));
 }
 
-/** Reads the terminal's selection through the clipboard, the only way there is, and restores the clipboard. */
-async function terminalSelection(): Promise<string> {
+/**
+ * Reads the terminal's selection through the clipboard, the only way there is, and restores the clipboard. `mark` is put there meanwhile, as the same
+ * words may be on it already. A clipboard without text may hold a picture, which extensions cannot write back: nothing is written over it here.
+ */
+async function terminalSelection(mark: string): Promise<string> {
   const held = await vscode.env.clipboard.readText();
+  if (held !== '') await vscode.env.clipboard.writeText(mark);
   await vscode.commands.executeCommand('workbench.action.terminal.copySelection');
   const text = await vscode.env.clipboard.readText();
-  await vscode.env.clipboard.writeText(held);
-  return text === held ? '' : text;
+  if (held !== '') await vscode.env.clipboard.writeText(held);
+  return text === mark ? '' : text;
 }
 
 /** The test and one message of it, from the menu of a failed test. */
