@@ -63,10 +63,7 @@ export function actions(page: Page): Act {
     useModel: (name) => call('useModel', { name }),
     unfold: (key, open) => remember({ unfolded: { ...ui.memory(mirror.session?.id ?? '').unfolded, [key]: open } }),
     intent,
-    open: (path, line) => {
-      const whole = absolute(path, mirror.session?.cwd ?? '');
-      call('open', line === undefined ? { path: whole } : { path: whole, line });
-    },
+    open: (path, line) => call('open', { path: absolute(path, mirror.session?.cwd ?? ''), ...(line === undefined ? {} : { line }) }),
     openLink: (uri) => call('openLink', { uri }),
     review: (what) => withSession((sessionId) => call('review', { sessionId, ...what })),
     settleFile: (turnId, path, how) =>
