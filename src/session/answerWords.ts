@@ -354,6 +354,11 @@ const ALLOWING: Words = {
       'authorise',
       'apply',
       'true',
+      'submit',
+      'keep going',
+      'carry on',
+      'lgtm',
+      'j accepte',
     ],
     // German, French
     ...[
@@ -513,9 +518,12 @@ const ALWAYS_IN_SKELETON = [...['всегда', 'больше не спраши�
 );
 const ONLY_ONCE = /\bonce\b|\bonly this\b|\bthis time\b|\beinmal\b|\bune fois\b|\buna vez\b|\buna volta\b|\beenmalig\b|一次|今回|한 번/;
 const REFUSING_SIGN = /^[\s\p{P}]{0,8}[❌✖✗✘✕❎🚫⛔🛑👎🙅⊗⛒]/u;
-const ALLOWING_SIGN = /^[\s\p{P}]{0,8}[✓✔✅👍☑🆗]/u;
+const ALLOWING_SIGN = /^[\s\p{P}]{0,8}[✓✔✅👍👌🙆💯☑🆗]/u;
 const WITHOUT_BLANKS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
 
+/** It is not refused, or is done nevertheless: "Do not reject", "No, but run it anyway". */
+const NOT_REFUSED =
+  /\b(?:do not|don ?t|never|not|nicht|ne pas) (?:reject|den(?:y|ied)|declin|refus|cancel|block|ablehn|rejeter)|不要?拒[绝絕]|\banyway\b|\bregardless\b|\bnonetheless\b|\bwithout (?:asking|confirm|prompt)|(?:[,;:.!?]|\b(?:but|and)) ?(?:run|execute|apply) (?:it|this|that)\b/;
 /** A yes behind a no: "Reject this, allow all others". */
 const ALLOWS_THE_REST =
   /(?:[,;:.!?()&+/–—-]|\b(?:and|but|then|while|und|aber|et|mais|y|pero|e)\b) ?(?:(?:then|also|always|but|and) )*(?:allow|approve|accept|grant|permit|authori[sz]e|trust|erlauben?|autoriser|permitir|aceptar)\b(?! (?:me|us|nothing|none|no)\b)|\b(?:run|execute|apply|do|allow|approve|accept)\b[^,;.]{0,20}\b(?:rest|others?|everything else|all else)\b|\b(?:rest|others?|else|everything|anderen?|ubrigen)\b[^,;.]{0,20}\b(?:allow(?:ed)?|approved?|accept(?:ed)?|permitted|run|fine|ok|erlauben|zulassen)\b|(?:并|並|但|其余|其餘|其他|其它|全部|之后|以后|[,，;；、]).{0,6}(?<!不)(?:允许|允許|批准|同意|接受)/;
@@ -554,7 +562,7 @@ const CARRYING_OUT =
 export interface AnswerSays {
   readonly refuses: boolean;
   readonly allows: boolean;
-  /** Behind a no, it allows something else. */
+  /** Behind a no, it allows something else, or what was asked after all. */
   readonly allowsTheRest: boolean;
   /** It holds for later, too. */
   readonly lasts: boolean;
@@ -599,7 +607,7 @@ function read(name: string): AnswerSays {
   return {
     refuses: /^n\P{L}*$/u.test(bare) || (refusesIn(bare) && !ASKING_AGAIN.test(bare)) || REFUSING_SIGN.test(seen),
     allows,
-    allowsTheRest: ALLOWS_THE_REST.test(words),
+    allowsTheRest: ALLOWS_THE_REST.test(words) || NOT_REFUSED.test(words),
     lasts:
       LASTING.test(words) ||
       FOR_A_WHILE.test(words) ||

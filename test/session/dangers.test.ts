@@ -299,6 +299,17 @@ test('a rejection that allows something besides is misleading, one that says how
     ...['Reject this, allow all others', 'Reject, and allow the rest', 'No (approve everything else)', 'Deny this one; run the rest'],
     ...['Reject this. Others are allowed', 'No, but always allow similar ones', 'Ablehnen und alle anderen erlauben', 'Go'],
     ...['拒绝，其余全部允许', '拒绝并允许以后的命令'],
+    ...[
+      'No, but run it anyway',
+      'Do not reject',
+      "Don't deny",
+      'Deny, retry without asking',
+      'Submit',
+      'Keep going',
+      'J’accepte',
+      '👌',
+      '不要拒绝',
+    ],
   ])
     assert.ok(misleads(label), label);
   for (const label of [
@@ -313,6 +324,7 @@ test('a rejection that allows something besides is misleading, one that says how
       'Reject all',
       'Deny others',
     ],
+    ...['No, I will run it myself', 'Do not run it', 'Keep planning', 'No, reject', 'Ne pas autoriser', 'Send feedback'],
   ])
     assert.ok(!misleads(label), label);
 });
