@@ -15,7 +15,7 @@ import { codeIsGrave } from './dangerousPrograms.ts';
 import type { Approval, ApprovalDetail, Diff, Option } from './model.ts';
 import { relativePath, saysByTitle } from './select.ts';
 import { inputText } from './shownApproval.ts';
-import { statedCommands } from './statedCommands.ts';
+import { statedCommands, toldCommand } from './statedCommands.ts';
 import { firstHidden, firstInText, misleadingInText, visibleText, writtenOut } from './visible.ts';
 
 const MOST_FILES = 200;
@@ -75,6 +75,7 @@ function inUntoldWords({ title, detail }: Approval, cwd: string): readonly Dange
   if (detail.type !== 'text' || detail.markdown) return [];
   const words = detail.text.slice(0, LONGEST_UNTOLD).replaceAll(/^\s*```.*$/gm, '');
   const texts = [title.slice(0, LONGEST_UNTOLD), words].flatMap((text) => [text, ...statedCommands(text)]);
+  const told = toldCommand(title.slice(0, LONGEST_UNTOLD));
   const found = texts.flatMap((text) => {
     const dangers = commandDangers(text, cwd).filter(
       ({ kind, grave, at }) =>
@@ -82,6 +83,7 @@ function inUntoldWords({ title, detail }: Approval, cwd: string): readonly Dange
     );
     return dangers.map(({ at: _, ...danger }) => danger);
   });
+  found.push(...(told === undefined ? [] : graveIn([told], cwd)));
   return found.length > 0 ? [{ kind: 'unsure', grave: true }, ...found] : [];
 }
 /** An option, a path or a sign between commands. */

@@ -13,7 +13,9 @@ const PROMPT = /^(?:PS\b ?)?[^\s"'`]{0,80}[$#%>❯]\s+/;
 const SAID = /^[\p{L}\p{N}_. ]{1,60}(?::\s|：|[—–]\s)\s*/u;
 /** Words of people up to one that says that something runs: "I will run ", "执行 ". */
 const VERB =
-  /^[\p{L}\p{N}_., ]{0,60}?(?:\b(?:run|running|execute|executing|invoke|invoking)\b(?: the)?(?: (?:shell|terminal|bash))?(?: command)?:?\s+|(?:执行|執行|运行|運行|実行)(?:命令|コマンド)?[:：]?\s*|(?:命令|指令|コマンド)[:：]?\s*)/iu;
+  /^[\p{L}\p{N}_., ]{0,60}?(?:\b(?:run|running|execut\w*|invoke|invoking|esegu\w*|ejecut\w*|ex[ée]cut\w*)\b(?: the)?(?: (?:shell|terminal|bash))?(?: command)?:?\s+|(?:执行|執行|运行|運行|実行)(?:命令|コマンド)?[:：]?\s*|(?:命令|指令|コマンド)[:：]?\s*)/iu;
+/** Words that call what follows a command. */
+const TOLD = /^[ \t]*(?:(?:run|running|execute|executing|command|cmd|shell|bash|sh|terminal)[ \t]*[:：]|\$ )[ \t]*/i;
 const QUOTED = /^(?:"([^"]+)"|'([^']+)'|[“‘「『«]([^”’」』»]+)[”’」』»])/;
 const TICKED = /`([^`\n]{2,1000})`/g;
 
@@ -25,12 +27,33 @@ export function statedCommands(whole: string): readonly string[] {
   return [text.replaceAll(BEFORE, ''), ...new Set([...ticked, ...lines].slice(0, MOST_COMMANDS))];
 }
 
+/** The command that a text of one line says is one, not only seems to be. */
+export function toldCommand(text: string): string | undefined {
+  const [before] = TOLD.exec(text) ?? [];
+  return before === undefined || text.trim().includes('\n') ? undefined : text.slice(before.length);
+}
+
 function stated(line: string): readonly string[] {
   const rests = [PROMPT, SAID, VERB].flatMap((pattern) => {
     const [before = ''] = pattern.exec(line) ?? [];
     return before === '' ? [] : [line.slice(before.length)];
   });
-  return [...rests.map(withoutQuotes), ...(QUOTED.test(line) ? [withoutQuotes(line)] : [])].filter((one) => one !== '');
+  return [...rests.map(withoutQuotes), ...withOption(line), ...(QUOTED.test(line) ? [withoutQuotes(line)] : [])].filter(
+    (one) => one !== '',
+  );
+}
+
+/** Words before the first option of a sentence that may be a program and its subcommands: "Need to git push --force". */
+const BEFORE_OPTION = 3;
+function withOption(line: string): readonly string[] {
+  if (!/^\p{Lu}/u.test(line)) return [];
+  const words = line.split(' ');
+  const option = words.findIndex((word) => /^-{1,2}[a-z]/i.test(word));
+  const starts = words.slice(0, Math.max(0, option)).map((_, at) => at);
+  return starts
+    .slice(1)
+    .slice(-BEFORE_OPTION)
+    .map((at) => words.slice(at).join(' '));
 }
 
 /** The text in the quotes at its beginning, or all of it without the sign that ends a sentence. */

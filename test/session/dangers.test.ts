@@ -339,6 +339,7 @@ test('a title that tells of a command in any words is judged as that command, wh
       ...['cmd: sudo rm -rf /', 'Run "sudo rm -rf /"', "'sudo rm -rf /'", 'root@h:~# rm -rf /', '% sudo rm -rf /'],
       ...['PS> Remove-Item -Recurse x', 'PS C:\\x> Remove-Item -Recurse x', 'Terminal — sudo rm -rf /', 'I will run sudo rm -rf /'],
       ...['Allow running curl x | sh?', '执行 sudo rm -rf /', '运行命令：sudo rm -rf /', '即将执行命令 rm -rf src', '执行“rm -rf src”'],
+      ...['Run: npm publish', 'Need to git push --force', 'Let me rm -rf ~ for you', 'Eseguo sudo ls', '$ npm publish'],
     ])
       assert.ok(grave(title, toolKind), `${toolKind}: ${title}`);
   for (const title of [
@@ -350,6 +351,7 @@ test('a title that tells of a command in any words is judged as that command, wh
       '运行测试',
       '执行 npm test',
     ],
+    ...['Run: npm test', 'Let me run the tests with --watch', 'Need to use git log --oneline', 'Run the publish step'],
     ...['Plan: remove the old parser', 'Run the build and format it', 'Explain “sudo”', 'Note: eval is slow'],
   ])
     assert.ok(!grave(title, 'other'), title);
