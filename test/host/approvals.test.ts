@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { Lifetime } from '../../src/base/lifetime.ts';
-import { Approvals, type PopUp } from '../../src/editor/approvals/approvals.ts';
+import { Approvals, type MadeRule, type PopUp } from '../../src/editor/approvals/approvals.ts';
 import { QuickInputs } from '../../src/editor/quickInputs.ts';
 import { command, FakeSessionHost, options, question } from './fakeHost.ts';
 import { settled } from './settled.ts';
@@ -24,7 +24,8 @@ describe('approvals as quick-picks', () => {
   let quiet: number;
   let diffToo: boolean;
   let rules: string[];
-  let ruleMade: (signal: AbortSignal) => Promise<boolean>;
+  let ruleMade: (signal: AbortSignal) => Promise<MadeRule | undefined>;
+  let scope: string;
   let rest: number;
   let edited: string | undefined;
   let inChat: boolean;
@@ -97,7 +98,11 @@ describe('approvals as quick-picks', () => {
     quiet = 0;
     diffToo = false;
     rules = [];
-    ruleMade = async () => rules.push('made') > 0;
+    scope = 'workspace';
+    ruleMade = async () => {
+      rules.push('made');
+      return { rule: { kind: 'command', pattern: 'npm test', decision: 'allow' }, scope };
+    };
     rest = 0;
     edited = undefined;
     inChat = false;
@@ -179,6 +184,12 @@ describe('approvals as quick-picks', () => {
     await settled(() => fakeHost.answers.length === 1);
     assert.deepEqual(rules, ['made']);
     assert.deepEqual(fakeHost.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'yes' } }]);
+    scope = 'session';
+    fakeHost.open(command('2'));
+    await approvals.alwaysAllow('a', '2');
+    await settled(() => fakeHost.answers.length === 2);
+    const rule = { kind: 'command', pattern: 'npm test', decision: 'allow' };
+    assert.deepEqual(fakeHost.answers[1], { askId: '2', answer: { kind: 'option', optionId: 'yes', rule } }, 'which the call then says');
   });
 
   it('edits whose diff opens come without a pick, where the user wants it so; commands still come', async () => {
@@ -452,7 +463,7 @@ describe('approvals as quick-picks', () => {
       look: () => {},
       drawn: async () => {},
     } as const;
-    const ruleless = { keep: () => {}, addSessionRule: () => {}, makeRule: async () => false, manageRules: () => {}, quiet: 0 };
+    const ruleless = { keep: () => {}, addSessionRule: () => {}, makeRule: async () => undefined, manageRules: () => {}, quiet: 0 };
     life.own(
       new Approvals({
         ...deps,
@@ -481,7 +492,7 @@ describe('approvals as quick-picks', () => {
     let question: AbortSignal | undefined;
     ruleMade = (signal) => {
       question = signal;
-      return new Promise((resolve) => signal.addEventListener('abort', () => resolve(false)));
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
     };
     fakeHost.open(command('1'));
     fakeHost.open(command('2'));

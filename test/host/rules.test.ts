@@ -126,10 +126,11 @@ describe('approval rules', () => {
   it('is made from an approval in two steps, by prefix and for its agent in this workspace; leaving makes none', async () => {
     const { rules } = rulesWith('commands that begin with npm run', 'In this workspace · with Agent a');
     fakeHost.open(command('1', 'npm run build'));
-    assert.equal(await rules.make('a', command('1', 'npm run build'), shown), true);
+    const made = await rules.make('a', command('1', 'npm run build'), shown);
     const rule = { kind: 'command', pattern: 'npm run *', decision: 'allow', agent: 'none' };
+    assert.deepEqual([made], store.all());
     assert.deepEqual(store.all(), [{ rule, scope: 'workspace' }]);
-    assert.equal(await rules.make('a', command('1', 'npm run build'), shown), false);
+    assert.equal(await rules.make('a', command('1', 'npm run build'), shown), undefined);
     assert.equal(store.all().length, 1);
   });
 

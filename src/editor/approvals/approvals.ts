@@ -28,6 +28,12 @@ interface InDiff {
 type Feedback = Extract<ApprovalAnswer['does'], { readonly kind: 'feedback' }>;
 export type PopUp = 'always' | 'whenNoDiff' | 'never';
 
+/** A rule of the user's, and whether it is for this `session` only. */
+export interface MadeRule {
+  readonly rule: ApprovalRule;
+  readonly scope: string;
+}
+
 export interface ApprovalsDeps {
   readonly host: SessionHost;
   readonly inputs: QuickInputs;
@@ -67,8 +73,8 @@ export interface ApprovalsDeps {
   readonly keep: (feedback: string) => void;
   /** Adds a Parley rule that holds until the session is closed. */
   readonly addSessionRule: (sessionId: SessionId, rule: ApprovalRule) => void;
-  /** Lets the user make a rule that would allow this. True when one was made. */
-  readonly makeRule: (sessionId: SessionId, ask: Approval, shown: InputsShown) => Promise<boolean>;
+  /** Lets the user make a rule that would allow this. */
+  readonly makeRule: (sessionId: SessionId, ask: Approval, shown: InputsShown) => Promise<MadeRule | undefined>;
   readonly manageRules: () => void;
   /** Milliseconds without a key before keys count; only tests set it. */
   readonly quiet?: number;
@@ -178,10 +184,13 @@ export class Approvals implements Disposable {
     this.refresh();
   }
 
-  /** Answers one approval as its Accept or Reject button does. False when it has no one-time option of that kind. */
-  async decide(sessionId: SessionId, askId: AskId, how: 'accept' | 'reject'): Promise<boolean> {
+  /**
+   * Answers one approval as its Accept or Reject button does. False when it has no one-time option of that kind. `rule`: the one for the session that
+   * the user has made with it.
+   */
+  async decide(sessionId: SessionId, askId: AskId, how: 'accept' | 'reject', rule?: ApprovalRule): Promise<boolean> {
     const found = this.#find(sessionId, askId);
-    const give = found && this.#decision(found, how);
+    const give = found && this.#decision(found, how, rule);
     if (!give) return false;
     const inDiff = this.#inDiff?.key === keyOfOpen(found) ? this.#inDiff : undefined;
     this.#takeOver(found);
@@ -402,12 +411,12 @@ export class Approvals implements Disposable {
   }
 
   /** Returns the action that gives the one-time answer of that kind; undefined where there is none, or where a press is not meant for this ask. */
-  #decision(one: QueuedAsk, how: 'accept' | 'reject'): (() => Promise<void>) | undefined {
+  #decision(one: QueuedAsk, how: 'accept' | 'reject', rule?: ApprovalRule): (() => Promise<void>) | undefined {
     const { ask, sessionId } = one;
     if (ask.kind !== 'approval' || !this.#counts(one)) return undefined;
     const { once, reject } = this.#answersTo(sessionId, ask);
     const answer = how === 'accept' ? once : reject;
-    return answer?.does.kind === 'option' || answer?.does.kind === 'stop' ? () => this.#choose(one, ask, answer) : undefined;
+    return answer?.does.kind === 'option' || answer?.does.kind === 'stop' ? () => this.#choose(one, ask, answer, rule) : undefined;
   }
 
   #settingOf(sessionId: SessionId): AnswerSetting {
@@ -415,7 +424,7 @@ export class Approvals implements Disposable {
     return session ? answerSetting(session.store.now) : { cwd: '', feedback: false };
   }
 
-  async #choose(one: QueuedAsk, ask: Approval, { does }: ApprovalAnswer): Promise<void> {
+  async #choose(one: QueuedAsk, ask: Approval, { does }: ApprovalAnswer, rule?: ApprovalRule): Promise<void> {
     switch (does.kind) {
       case 'feedback':
         return this.#rejectWithWords(one, ask, does);
@@ -427,7 +436,7 @@ export class Approvals implements Disposable {
         this.#deps.addSessionRule(one.sessionId, does.rule);
         return this.#answer(one, { kind: 'option', optionId: does.option.id, rule: does.rule });
       case 'option':
-        return this.#answer(one, { kind: 'option', optionId: does.option.id });
+        return this.#answer(one, { kind: 'option', optionId: does.option.id, ...(rule ? { rule } : {}) });
     }
   }
 
@@ -443,9 +452,9 @@ export class Approvals implements Disposable {
     const key = keyOfOpen(one);
     const { signal } = this.#ask(key);
     this.#queue.dismiss(key);
-    const isMade = await this.#deps.makeRule(one.sessionId, ask, { signal, until: this.#heldUntilBack(one) });
+    const made = await this.#deps.makeRule(one.sessionId, ask, { signal, until: this.#heldUntilBack(one) });
     this.#asking = undefined;
-    if (isMade) await this.decide(one.sessionId, ask.id, 'accept');
+    if (made) await this.decide(one.sessionId, ask.id, 'accept', made.scope === 'session' ? made.rule : undefined);
     else this.show(one.sessionId, ask.id);
   }
 

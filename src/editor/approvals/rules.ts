@@ -143,10 +143,10 @@ export class ApprovalRules implements Disposable {
     this.#life.dispose();
   }
 
-  /** Asks what to allow, for how long and with which agent. True when a rule was added. */
-  async make(sessionId: SessionId, ask: Approval, { signal, until }: InputsShown): Promise<boolean> {
+  /** Asks what to allow, for how long and with which agent. Returns the rule that was added. */
+  async make(sessionId: SessionId, ask: Approval, { signal, until }: InputsShown): Promise<KnownRule | undefined> {
     const session = this.#host.get(sessionId);
-    if (!session) return false;
+    if (!session) return undefined;
     const { action, amount, subject = amount === undefined ? action : `${action} (${amount})` } = approvalHeading(ask, session.store.now);
     const title = wrapping(`${vscode.l10n.t('Always allow…')} — ${shortLabel(subject, LONGEST_SUBJECT)}`);
     const what = await this.#inputs.pick(
@@ -157,7 +157,7 @@ export class ApprovalRules implements Disposable {
       }),
       { title, signal },
     );
-    if (!what) return false;
+    if (!what) return undefined;
     const { profile } = session;
     const { name } = session.store.now.agent;
     const [withThis, withAll] = [vscode.l10n.t('with {0}', plainLabel(name)), vscode.l10n.t('with every agent')];
@@ -172,9 +172,9 @@ export class ApprovalRules implements Disposable {
       { title, placeholder: ruleText(what), signal, until },
     );
     // It may have been withdrawn between the key and its answer.
-    if (!where || signal.aborted) return false;
+    if (!where || signal.aborted) return undefined;
     await this.#store.add(where);
-    return true;
+    return where;
   }
 
   /** Lists every rule; choosing one removes it after a confirmation. Commands can be tried here too. */
