@@ -44,6 +44,16 @@ describe('hands for agents without any', () => {
     );
   });
 
+  it('an edit that the user changed is written as they have it, with what they typed since', async () => {
+    writeFileSync(file('edited.txt'), 'one\ntwo\nthree\n');
+    const input = { path: 'edited.txt', old_text: 'three', new_text: 'four' };
+    assert.ok(tool('edit_file').confirm?.(input));
+    writeFileSync(file('edited.txt'), 'zero\none\ntwo\nthree\n');
+    const edited = await tool('edit_file').runEdited?.(input, 'one\ntwo\nfive\n', signal);
+    assert.match(edited?.text ?? '', /that the user edited/);
+    assert.equal(readFileSync(file('edited.txt'), 'utf8'), 'zero\none\ntwo\nfive\n');
+  });
+
   it('an edit asks with its change, replaces what is there once, and shows the whole of it', async () => {
     const input = { path: 'a.txt', old_text: 'three', new_text: 'four' };
     const asked = tool('edit_file').confirm?.(input);
@@ -52,12 +62,6 @@ describe('hands for agents without any', () => {
     const done = await run('edit_file', input);
     assert.equal(readFileSync(file('a.txt'), 'utf8'), 'one\ntwo\nfour\ntwo more\n');
     assert.deepEqual(done.shown, [{ kind: 'diff', diff }]);
-    const again = { path: 'a.txt', old_text: 'four', new_text: 'five' };
-    assert.ok(tool('edit_file').confirm?.(again));
-    const edited = await tool('edit_file').runEdited?.(again, 'one\ntwo\nsix\n', signal);
-    assert.match(edited?.text ?? '', /that the user edited/);
-    assert.equal(readFileSync(file('a.txt'), 'utf8'), 'one\ntwo\nsix\n');
-    writeFileSync(file('a.txt'), 'one\ntwo\nfour\ntwo more\n');
     for (const [old_text, why] of [
       ['two', /more than once/],
       ['gone', /does not contain/],
