@@ -46,6 +46,7 @@ export function actions(page: Page): Act {
         page.changed();
       }, fail);
     },
+    drop: (paths) => addDropped(page, paths),
     loadModels: () => {
       // Without the list, the configured model remains, and the entry for another one, which reports the error.
       const listed = (models: readonly ModelLine[]) => page.now.popup?.kind === 'picker' && show({ ...page.now.popup, models });
@@ -100,6 +101,17 @@ export function editMessage(page: Page, sessionId: string, turnId: string): void
   page.ui.change(sessionId, { draft, attachments, mentions: {}, ...way });
   page.changed('now');
   document.getElementById(COMPOSER_ID)?.focus();
+}
+
+/** Attaches what was dropped, once the host has told which of the paths are folders: these end with a slash. */
+function addDropped(page: Page, paths: readonly string[]): void {
+  const id = page.mirror.session?.id ?? '';
+  const add = (folders: readonly string[]) => {
+    const dropped = paths.map((path): Content => ({ type: 'file', path: folders.includes(path) ? `${path}/` : path }));
+    page.ui.change(id, { attachments: [...page.ui.memory(id).attachments, ...dropped] });
+    page.changed();
+  };
+  page.host.call('folders', { paths: paths.slice(0, 100) }).then(add, () => add([]));
 }
 
 /** The actions of the list of sessions. */

@@ -101,14 +101,11 @@ function previewView({ popup }: View, contents: readonly Content[]): TemplateRes
 
 const LARGEST_TEXT = 256 * 1024;
 
-/** The files dropped from the editor's explorer or tabs. */
-export function droppedPaths(data: DataTransfer): readonly Content[] {
+/** The paths of files and folders dropped from the editor's explorer or tabs. */
+export function droppedPaths(data: DataTransfer): readonly string[] {
   const lists = ['application/vnd.code.uri-list', 'text/uri-list'].map((type) => data.getData(type));
   const list = lists.find((text) => text !== '') ?? '';
-  return list.split(/\r?\n/).flatMap((line): Content[] => {
-    const path = line.startsWith('#') ? undefined : pathOf(line.trim());
-    return path === undefined ? [] : [{ type: 'file', path }];
-  });
+  return list.split(/\r?\n/).flatMap((line) => (line.startsWith('#') ? [] : (pathOf(line.trim()) ?? [])));
 }
 
 function pathOf(uri: string): string | undefined {

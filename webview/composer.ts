@@ -309,7 +309,7 @@ export class Composer {
     if (!event.dataTransfer) return;
     const paths = droppedPaths(event.dataTransfer);
     if (paths.length === 0) void this.#attach([...event.dataTransfer.files]);
-    for (const path of paths) this.insert(path);
+    else this.#view?.act.drop(paths);
     this.focus();
   };
 

@@ -79,6 +79,8 @@ export interface Act {
   show(popup: Popup | undefined): void;
   /** Collects a context of the editor and attaches it. */
   attach(kind: ContextKind): void;
+  /** Attaches the files and folders at these paths. */
+  drop(paths: readonly string[]): void;
   /** Fetches the models of the configured endpoint for the open picker. */
   loadModels(): void;
   useModel(name: string): void;

@@ -181,6 +181,8 @@ export interface Calls {
   };
   /** Returns those of the paths that are files in the workspace. At most 100, absolute. */
   existing: { readonly params: { readonly paths: readonly string[] }; readonly result: readonly string[] };
+  /** Returns those of the paths that are folders in the workspace. At most 100, absolute. */
+  folders: { readonly params: { readonly paths: readonly string[] }; readonly result: readonly string[] };
   insertAtCursor: { readonly params: { readonly text: string }; readonly result: null };
   /** Shows a terminal of the session in the editor's terminal panel, to look at. */
   openTerminal: { readonly params: { readonly sessionId: SessionId; readonly terminalId: string }; readonly result: null };

@@ -189,6 +189,10 @@ function editorAnswers(deps: ChatAnswersDeps) {
       const found = await Promise.all(paths.map(async (file) => ((await isWorkspaceFile(file, folders)) ? [file] : [])));
       return found.flat();
     },
+    folders: async ({ paths }) => {
+      const found = await Promise.all(paths.map(async (file) => (inWorkspace(file) && (await isFolder(file)) ? [file] : [])));
+      return found.flat();
+    },
     insertAtCursor: async ({ text }) => {
       const editor = vscode.window.activeTextEditor;
       if (!editor) throw new Error(vscode.l10n.t('Open a file first; the text goes to its cursor.'));

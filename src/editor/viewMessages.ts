@@ -73,6 +73,7 @@ const calls = z.discriminatedUnion('method', [
   call('copySession', z.strictObject({ sessionId: id, turnId: z.exactOptional(id) })),
   call('colourCode', z.strictObject({ text: z.string().check(z.maxLength(LONGEST_CODE)), language: short, theme: short })),
   call('existing', z.strictObject({ paths: z.array(short).check(z.maxLength(100)) })),
+  call('folders', z.strictObject({ paths: z.array(short).check(z.maxLength(100)) })),
   call('insertAtCursor', z.strictObject({ text })),
   call('openTerminal', z.strictObject({ sessionId: id, terminalId: id })),
   call('allowMore', z.strictObject({ sessionId: id, askId: id, how: z.enum(['session', 'always']) })),

@@ -40,6 +40,7 @@ const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
   copySession: { sessionId: 's' },
   colourCode: { text: 'x', language: 'ts', theme: 'Dark' },
   existing: { paths: ['/w/a.ts'] },
+  folders: { paths: ['/w/src'] },
   insertAtCursor: { text: 'x' },
   openTerminal: { sessionId: 's', terminalId: 'x' },
   showAsk: { sessionId: 's', askId: 'a' },

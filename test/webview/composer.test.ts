@@ -204,6 +204,25 @@ test('a message that is recalled keeps the files it names, from this session and
   await sendRecalled(await Stage.open(session({ id: 'other' }), { state }));
 });
 
+test('a dropped folder is attached as one, a file as a file', async () => {
+  const stage = await Stage.open(session({}));
+  const list = 'file:///code/sample/src\r\nfile:///code/sample/a.ts';
+  const drop = new window.Event('drop', { bubbles: true, cancelable: true });
+  Object.assign(drop, { dataTransfer: { files: [], getData: (type: string) => (type === 'text/uri-list' ? list : '') } });
+  stage.find('.composer').dispatchEvent(drop as never);
+  const { id, params } = await stage.call('folders');
+  assert.deepEqual(params, { paths: ['/code/sample/src', '/code/sample/a.ts'] });
+  stage.reply(id, ['/code/sample/src']);
+  await stage.settle();
+  await stage.type('look');
+  await stage.key('Enter');
+  const intent = stage.intents[0];
+  assert.deepEqual(intent?.type === 'prompt' && intent.content.slice(1), [
+    { type: 'file', path: '/code/sample/src/' },
+    { type: 'file', path: '/code/sample/a.ts' },
+  ]);
+});
+
 test('an answer about files that comes too late opens no menu', async () => {
   const stage = await Stage.open(session({}));
   await stage.type('@a');

@@ -80,8 +80,12 @@ test('files dropped from the editor, of this computer and of a remote window', (
     '',
   ].join('\r\n');
   const data = { getData: (type: string) => (type === 'text/uri-list' ? list : '') } as DataTransfer;
-  assert.deepEqual(
-    droppedPaths(data).map((one) => (one.type === 'file' ? one.path : one.type)),
-    ['/home/me/a b.ts', 'c:\\ws\\a.ts', '\\\\server\\share\\a.ts', '/home/me/a.ts', '/home/me/ü.ts', '/srv/a.ts'],
-  );
+  assert.deepEqual(droppedPaths(data), [
+    '/home/me/a b.ts',
+    'c:\\ws\\a.ts',
+    '\\\\server\\share\\a.ts',
+    '/home/me/a.ts',
+    '/home/me/ü.ts',
+    '/srv/a.ts',
+  ]);
 });

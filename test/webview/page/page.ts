@@ -121,6 +121,7 @@ function answer(message: ViewCall): void {
   const known: Partial<Record<ViewCall['method'], unknown>> = {
     ...results,
     findMentions: mentions,
+    folders: [],
     ...(message.method === 'colourCode' ? { colourCode: inColours(message.params.text) } : {}),
     ...(message.method === 'existing'
       ? { existing: message.params.paths.filter((path) => files.some((file) => path.endsWith(file))) }
