@@ -138,7 +138,7 @@ function sessionActions(
   /** The modal question takes the keyboard, and the editor gives it back to no element of this page. */
   const remove = (sessionId: string) => {
     const back = () => {
-      if (page.now.popup?.kind === 'sessions' && !document.hasFocus()) window.focus();
+      if (!document.hasFocus()) window.focus();
     };
     host.call('deleteSession', { sessionId }).then(relisted, fail).finally(back);
   };
