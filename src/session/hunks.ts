@@ -8,6 +8,8 @@ export interface DiffLine {
   /** 1-based; absent where the side has no such line or its number is unknown. */
   readonly before?: number;
   readonly after?: number;
+  /** It has a line end, and the line on the other side that is the same has none: the only difference. */
+  readonly ends?: true;
 }
 export interface Hunks {
   readonly added: number;
@@ -55,8 +57,10 @@ function compare(diff: Diff): Hunks {
     let oldLine = hunk.oldStart;
     let newLine = hunk.newStart;
     const lines: DiffLine[] = [];
+    const endless: DiffLine[] = [];
     for (const line of hunk.lines) {
       const sign = line[0];
+      if (sign === '\\') endless.push(...lines.slice(-1));
       if (sign !== '+' && sign !== '-' && sign !== ' ') continue;
       if (sign === '+') added += 1;
       if (sign === '-') removed += 1;
@@ -69,9 +73,17 @@ function compare(diff: Diff): Hunks {
       if (sign !== '+') oldLine += 1;
       if (sign !== '-') newLine += 1;
     }
-    return lines;
+    return withEnds(lines, endless);
   });
   return { added, removed, hunks };
+}
+
+/** The lines of a hunk; of two that are the same but for a line end, the one that has it says so. `endless`: lines that have none. */
+function withEnds(lines: readonly DiffLine[], endless: readonly DiffLine[]): readonly DiffLine[] {
+  const isOther = (one: DiffLine) =>
+    endless.some(({ sign, text }) => sign !== ' ' && one.sign !== ' ' && sign !== one.sign && text === one.text);
+  const at = lines.findLastIndex(isOther);
+  return lines.map((line, index) => (index === at ? { ...line, ends: true } : line));
 }
 
 function hasMoreLines(text: string, most: number): boolean {

@@ -35,6 +35,14 @@ export function withMarkOf(text: string, like: string): string {
   return (like.startsWith('\uFEFF') ? '\uFEFF' : '') + text.replace(/^\uFEFF/, '');
 }
 
+/** The kinds of line ends in a text: `CRLF`. */
+export function endsIn(text: string): string {
+  const kinds = { CRLF: /\r\n/, LF: /(?<!\r)\n/, CR: /\r(?!\n)/ };
+  return Object.entries(kinds)
+    .flatMap(([name, end]) => (end.test(text) ? [name] : []))
+    .join('+');
+}
+
 /** True for a text whose lines do not all end in the same way. */
 export function hasMixedEnds(text: string): boolean {
   if (!text.includes('\r')) return false;

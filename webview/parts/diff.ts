@@ -144,7 +144,7 @@ function looksOf(sides: readonly (readonly DiffLine[])[], coloured: Coloured): L
 }
 
 function lineView(
-  { sign, text, before, after }: DiffLine,
+  { sign, text, before, after, ends }: DiffLine,
   partner: string | undefined,
   looks: readonly Styled[] = [{ text, look: '' }],
 ): TemplateResult {
@@ -154,7 +154,7 @@ function lineView(
   const title = number === undefined ? nothing : t('line {0}', number);
   if (drawable(text, LONGEST_LINE) < text.length)
     return html`<span class="l" data-s=${shownSign} title=${title}>${longLine(text, partner ?? '')}</span>`;
-  return html`<span class="l" data-s=${shownSign} title=${title}>${withMark(looks, changed)}</span>`;
+  return html`<span class="l" data-s=${shownSign} title=${title}>${withMark(looks, changed)}${ends ? html`<span class="changed">↵</span>` : nothing}</span>`;
 }
 
 /** UTF-16 units of a line that are drawn; of a longer one its beginning, the place where it differs from its partner, and its end. */

@@ -440,7 +440,7 @@ function patchOf({ path, diffs }: FileDiffs): string {
     if (diff.summary || tooLong) return [...signed('-', diff.before), ...signed('+', diff.after)];
     return hunks.flatMap(([first, ...rest]) => {
       const line = first?.after ?? first?.before;
-      return [`@@ ${line ?? '…'} @@`, ...[first, ...rest].flatMap((one) => (one ? [one.sign + one.text] : []))];
+      return [`@@ ${line ?? '…'} @@`, ...[first, ...rest].flatMap((one) => (one ? [`${one.sign}${one.text}${one.ends ? '↵' : ''}`] : []))];
     });
   });
   return [...head, ...lines].join('\n');

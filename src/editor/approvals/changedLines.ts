@@ -51,7 +51,7 @@ function shown(line: DiffLine, other: string | undefined, unmarked: boolean): Ch
     return { rows, isCut: more > 0 };
   };
   const whole = differsInBlanks(line.text, other) || line.text.trim() === '' ? withBlanks : oneBlank;
-  let { rows, isCut } = layOut(whole(line.text));
+  let { rows, isCut } = layOut(`${whole(line.text)}${line.ends ? '↵' : ''}`);
   if (isCut) {
     const [start, end] = [Math.max(0, from - AROUND), to + AROUND];
     const part = whole(line.text.slice(start, end));

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { deflateRaw, deflateRawSync, inflateRaw } from 'node:zlib';
 import { t } from '../../base/l10n.ts';
 import { isMissing } from '../../base/log.ts';
+import { endsIn } from '../../session/lineEnds.ts';
 import { discard, replaceFile } from '../../transport/replaceFile.ts';
 
 const compress = promisify(deflateRaw);
@@ -160,9 +161,7 @@ export function formOf(bytes: Uint8Array, encoding: string | undefined): string 
   const mark = [...bytes.subarray(0, 3)].join(' ');
   const wide = mark.startsWith('255 254') ? 'UTF-16 LE' : mark.startsWith('254 255') ? 'UTF-16 BE' : undefined;
   const narrow = mark === '239 187 191' ? 'UTF-8 BOM' : isUtf8(bytes) ? 'UTF-8' : (encoding ?? '');
-  const text = decoded(bytes, encoding) ?? '';
-  const ends = Object.entries({ CRLF: /\r\n/, LF: /(?<!\r)\n/, CR: /\r(?!\n)/ }).flatMap(([name, end]) => (end.test(text) ? [name] : []));
-  return [wide ?? narrow, ends.join('+')].filter(Boolean).join(' ');
+  return [wide ?? narrow, endsIn(decoded(bytes, encoding) ?? '')].filter(Boolean).join(' ');
 }
 
 /** The editor's names of encodings are those of the standard without its dashes, for the most part. */

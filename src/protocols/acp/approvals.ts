@@ -10,7 +10,7 @@ import type { Approval, ApprovalDetail, Ask, Content, Field, Option, Question } 
 import { wrappedCommand } from '../../transport/shellLine.ts';
 import { commandInput, namesAnother, otherArguments, runningMembers } from '../commandInput.ts';
 import { namedPaths } from '../namedPaths.ts';
-import { allDiffs, type CallFacts, titleOf as callTitle } from './calls.ts';
+import { allDiffs, type CallFacts, titleOf as callTitle, newEnds } from './calls.ts';
 import { toContent } from './codec.ts';
 import type { PermissionRequest } from './schema.ts';
 
@@ -123,6 +123,8 @@ function detailsOf(request: PermissionRequest, call: CallFacts, cwd: string): Pi
   const changesNothing = detail.type === 'edit' && diffs.every((diff) => diff.before === diff.after);
   if (changesNothing && command === undefined && call.rawInput !== null) beside.push({ type: 'text', text: pretty(call.rawInput) });
   const texts = [request.description ?? '', ...textsOf(call)].filter((text) => text.trim() !== '' && !isShownAlready(text, detail, call));
+  const ends = changesNothing ? newEnds(call) : '';
+  if (ends !== '') beside.push({ type: 'text', text: ends });
   if (texts.length > 0) beside.push({ type: 'text', text: texts.join('\n') });
   return { detail, ...(beside.length > 0 ? { beside } : {}) };
 }

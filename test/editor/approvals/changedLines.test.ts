@@ -36,6 +36,15 @@ test('a line of which more changes than the pick can show is cut', () => {
   assert.equal(added?.rows.length, 4);
 });
 
+test('the last line end can be seen where it alone comes or goes', () => {
+  const [ended, endless] = ['a\nb 2\n', 'a\nb 2'];
+  const of = (before: string, after: string) => rows(changedLines([{ path: '/w/a', before, after }], false));
+  assert.deepEqual(of(ended, endless), ['− b·2↵', '+ b·2']);
+  assert.deepEqual(of(endless, ended), ['− b·2', '+ b·2↵']);
+  assert.deepEqual(of(endless, `${ended}c`), ['− b·2', '+ b·2↵', '+ c']);
+  assert.deepEqual(of(endless, 'a\nc'), ['− b 2', '+ c']);
+});
+
 test('blanks can be seen where nothing else has changed', () => {
   assert.deepEqual(rows(edit('        return total', '    return total')), ['− ········return·total', '+ ····return·total']);
   assert.deepEqual(rows(edit('\treturn', '    return')), ['− →return', '+ ····return']);
