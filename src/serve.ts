@@ -166,6 +166,18 @@ function firstReading<T>(file: string, read: (file: string) => T): { at: number;
   }
 }
 
+/** The lock on the folder of the data, which it makes; or why there is none. */
+function lockOf(data: string): FileLock | string {
+  try {
+    makeOwnFolder(data);
+  } catch (error) {
+    return `${data} cannot be a folder: ${messageOf(error)}`;
+  }
+  const lock = FileLock.take(path.join(data, 'host.lock'));
+  if (lock instanceof FileLock) return lock;
+  return `${TAKEN} ${data} (process ${lock.pid}). Stop it, or name another folder with --data.`;
+}
+
 async function main(): Promise<number> {
   let options: Options;
   try {
@@ -177,10 +189,9 @@ async function main(): Promise<number> {
   const { data, token, profiles, profileFile, rules } = options;
   // Child processes do not inherit the token of this host.
   delete process.env.PARLEY_HOST_TOKEN;
-  makeOwnFolder(data);
-  const lock = FileLock.take(path.join(data, 'host.lock'));
-  if (!(lock instanceof FileLock)) {
-    log.error(`${TAKEN} ${data} (process ${lock.pid}). Stop it, or name another folder with --data.`);
+  const lock = lockOf(data);
+  if (typeof lock === 'string') {
+    log.error(lock);
     return 1;
   }
   const version = versionOf();

@@ -388,7 +388,7 @@ export class HostedSessions {
     if (!found) return undefined;
     retries.restore(found.session);
     // A killed host ended nothing: what ran did so until it wrote last.
-    return leftBehind(found.session, Math.min(found.at, this.#deps.now()));
+    return leftBehind(found.session, Math.min(Math.round(found.at), this.#deps.now()));
   }
 
   /** Carries out a decision. Starts the agent if needed. */

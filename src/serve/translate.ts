@@ -110,6 +110,10 @@ interface PastCalls {
   readonly callId?: string;
 }
 
+function usageOf({ input, output }: { readonly input?: number | undefined; readonly output?: number | undefined }): TurnUsage {
+  return { ...(input === undefined ? {} : { inputTokens: input }), ...(output === undefined ? {} : { outputTokens: output }) };
+}
+
 /** Builds actions and applies each to its own copy of the chat, as a client does. */
 class ActionBuilder {
   readonly actions: ChatAction[] = [];
@@ -430,18 +434,20 @@ class ActionBuilder {
     return undefined;
   }
 
-  /** Reports token usage on the newest turn, because it is known only for the whole conversation. */
+  /** Reports token usage on the running turn, as it is known only for the whole conversation; of a turn that is read again, what it took. */
   #usage(turn: Turn): void {
-    const { usage } = this.#session;
-    if (!usage || turn.status !== 'running') return;
-    const input = usage.input ?? usage.used;
-    const model = this.#session.options?.find((option) => option.about === 'model' && option.kind === 'choice');
+    const sent = this.#chat.activeTurn?.usage;
+    const { usage, options } = this.#session;
+    if (turn.status !== 'running') {
+      if (turn.spent && !sent) this.#append({ type: 'chat/usage', turnId: turn.id, usage: usageOf(turn.spent) });
+      return;
+    }
+    if (!usage) return;
+    const model = options?.find((option) => option.about === 'model' && option.kind === 'choice');
     const wanted: TurnUsage = {
-      ...(input === undefined ? {} : { inputTokens: input }),
-      ...(usage.output === undefined ? {} : { outputTokens: usage.output }),
+      ...usageOf({ ...usage, input: usage.input ?? usage.used }),
       ...(model?.kind === 'choice' ? { model: model.current } : {}),
     };
-    const sent = this.#chat.activeTurn?.usage;
     if (JSON.stringify(sent) !== JSON.stringify(wanted)) this.#append({ type: 'chat/usage', turnId: turn.id, usage: wanted });
   }
 

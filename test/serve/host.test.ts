@@ -945,6 +945,17 @@ test('after a restart all clients that come back at once find the whole chat', a
   );
 });
 
+test('what a turn has used is there after a restart, too', async (t) => {
+  const first = await opened(t);
+  await beginTurn(first);
+  first.last().say({ type: 'usage.set', usage: { input: 120, output: 61 } });
+  first.last().endTurn();
+  await until(() => first.chat().turns.length === 1);
+  assert.deepEqual(first.chat().turns[0]?.usage, { inputTokens: 120, outputTokens: 61 });
+  await first.end();
+  assert.deepEqual((await chatAfterRestart(t, first.folder)).turns[0]?.usage, { inputTokens: 120, outputTokens: 61 });
+});
+
 test('a turn that was cut off took until its host ended, however late the next one begins', async (t) => {
   const folder = hostFolder();
   const first = hosting(t, folder, Date.now);
@@ -960,6 +971,7 @@ test('a turn that was cut off took until its host ended, however late the next o
   const [turn] = second.chats.get(CHAT)?.turns ?? [];
   assert.equal(turn?.state, 'error');
   assert.ok(Date.parse(turn.startedAt) + turn.duration < later, String(turn.duration));
+  assert.ok(Number.isInteger(turn.duration));
 });
 
 test('after a restart a client that follows nothing may write into a stored chat: the agent gets it', async (t) => {

@@ -301,6 +301,18 @@ test('a host that was killed leaves no socket that keeps the next one from liste
   client.socket.terminate();
 });
 
+test('a place for its data that is a file is refused in a sentence', async (t) => {
+  const file = path.join(folderOf(t), 'a.txt');
+  writeFileSync(file, '');
+  const child = run(t, folderOf(t), '--data', file);
+  let log = '';
+  child.stderr.on('data', (data) => {
+    log += String(data);
+  });
+  assert.equal((await once(child, 'close'))[0], 1);
+  assert.match(log, /a\.txt cannot be a folder: .+\n$/);
+});
+
 test('arguments that are off end with a sentence and the usage', async (t) => {
   for (const [args, words] of [
     [['--port', 'x'], /--port takes a number/],
