@@ -34,6 +34,8 @@ export interface SuiteSpec {
 export interface Prepared {
   readonly machineSettings?: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string>>;
+  /** Further arguments of the server. */
+  readonly serverArgs?: readonly string[];
   /** Folders of other extensions, installed beside this one. */
   readonly others?: readonly string[];
   /** What stands in the command lines of the agents: none of them may outlive the server. */
@@ -84,6 +86,7 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
       ...(prepared?.machineSettings ? { machineSettings: prepared.machineSettings } : {}),
       ...(spec.locale ? { locale: spec.locale } : {}),
       ...(prepared?.others ? { others: prepared.others } : {}),
+      ...(prepared?.serverArgs ? { args: prepared.serverArgs } : {}),
       ...(spec.packaged ? { vsix: 'out/parley.vsix' } : {}),
       env: { ...spec.env, ...prepared?.env },
     });

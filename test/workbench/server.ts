@@ -22,6 +22,8 @@ export interface ServerSpec {
   readonly locale?: string;
   /** Added to the environment of the server; extension host and terminals inherit it. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Further arguments. */
+  readonly args?: readonly string[];
   /** 0 or absent: a free one. */
   readonly port?: number;
   /** What opens when the address names no folder. */
@@ -73,6 +75,7 @@ export async function startServer(spec: ServerSpec): Promise<Server> {
   if (develops) args.push('--enable-smoke-test-driver');
   if (spec.locale) args.push('--locale', spec.locale);
   if (spec.folder) args.push('--default-folder', spec.folder);
+  args.push(...(spec.args ?? []));
   const child = spawn(node, args, {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -175,7 +178,7 @@ async function preferredThemes(workbench: Workbench): Promise<Readonly<Record<st
   return Object.fromEntries(Object.values(themes).map(({ name, setting }) => [setting, ids.find((id) => id.endsWith(name)) ?? '']));
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', reject);
