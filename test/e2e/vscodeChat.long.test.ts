@@ -181,7 +181,7 @@ test(
     await startHost();
     await chat.button(/^Allow/).waitFor({ state: 'detached' });
     await chat.say('read TODO.md');
-    await chat.said('TODO').waitFor();
+    await chat.said('keep notes in a file').waitFor();
     assert.equal(existsSync(path.join(folder, 'killed.txt')), false);
     await window.page.screenshot({ path: 'out/screenshots/own-chat-restarted.png' });
   }),
