@@ -100,8 +100,10 @@ export class Background {
     } catch (error) {
       running.message = messageOf(error);
     }
-    if (signal.aborted) running.message = 'It was stopped.';
-    if (signal.aborted) running.told = localize(running.message, '已停止。');
+    if (signal.aborted) {
+      running.message = 'It was stopped.';
+      running.told = localize(running.message, '已停止。');
+    }
     running.task = { ...running.task, status: signal.aborted ? 'killed' : isError ? 'failed' : 'completed' };
     this.#ended.push({
       id: `${id}.${running.task.status}`,

@@ -155,6 +155,11 @@ export function toldFailed(english: string, chinese: string, text = '', shown: r
   return { ...failed(english, text, shown), ...(told === english ? {} : { told }) };
 }
 
+/** The outcome as a user reads it: its message in their language, then its text. */
+export function outcomeText({ message, told, text }: Pick<ToolOutcome, 'message' | 'told' | 'text'>, between: string): string {
+  return [told ?? message, text].filter(Boolean).join(between);
+}
+
 /** The problems of a failed parse, one line. */
 export function problemsOf(error: z.core.$ZodError): string {
   return error.issues

@@ -3,7 +3,7 @@ import type { CallUpdate } from '../../../protocols/a2a/codec.ts';
 import { type Fields, isRecord, type RfcFileDiff } from '../../../protocols/a2a/schema.ts';
 import type { ApprovalRequest } from '../../frontend.ts';
 import { localize } from '../../locale.ts';
-import type { OutcomeDisplay, ToolOutcome } from '../../tools/tool.ts';
+import { type OutcomeDisplay, outcomeText, type ToolOutcome } from '../../tools/tool.ts';
 import { filePatch } from '../filePatch.ts';
 
 /* What of the agent's loop becomes which of the extension's objects (docs/protocols/a2a.md §6). How the objects look is the codec's. */
@@ -54,7 +54,7 @@ export function errorOf(tool: string, outcome: ToolOutcome, mcp: boolean): NonNu
   // An edit that fits fails as any writing does.
   const as = tool === 'StrReplaceFile' && outcome.isBroken ? 'WriteFile' : tool;
   const type = mcp ? 'mcp_tool_error' : (FAILURES[as] ?? 'execution_failed');
-  const message = [outcome.told ?? outcome.message, outcome.text].filter(Boolean).join('\n');
+  const message = outcomeText(outcome, '\n');
   return { message, type, ...(outcome.exitCode === undefined ? {} : { status_code: outcome.exitCode }) };
 }
 

@@ -19,7 +19,7 @@ import {
 } from '../../frontend.ts';
 import type { ModelTool } from '../../models/model.ts';
 import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
-import { Rejected, type ToolOutcome, toldFailure } from '../../tools/tool.ts';
+import { outcomeText, Rejected, type ToolOutcome, toldFailure } from '../../tools/tool.ts';
 import type { TextFiles } from '../../workspace/textFiles.ts';
 import { clientFiles, runInClient, type SessionClient } from './client.ts';
 import { contentOf, diffLocations, inputOf, kindOf, planOf, startedCall, titleOf } from './words.ts';
@@ -231,7 +231,7 @@ export class AcpFrontend implements Frontend {
     this.#open.delete(id);
     const terminalId = this.#terminals.get(id);
     const shown = contentOf(outcome.shown);
-    const text = [outcome.told ?? outcome.message, outcome.text].filter(Boolean).join('\n');
+    const text = outcomeText(outcome, '\n');
     const content = [...(terminalId === undefined ? [] : [terminalItemOf(terminalId)]), ...shown];
     if (content.length === 0 && text) content.push(textItem(text));
     const plan = planOf(outcome.shown);

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { encodeChunk } from '../../../protocols/ai-sdk/codec.ts';
 import type { Chunk } from '../../../protocols/ai-sdk/schema.ts';
 import type { AgentEvent } from '../../frontend.ts';
-import type { ToolOutcome } from '../../tools/tool.ts';
+import { outcomeText, type ToolOutcome } from '../../tools/tool.ts';
 import type { Terms } from './request.ts';
 
 /* Sends a chat's client the events of the loop as chunks, in responses that follow each other. */
@@ -371,7 +371,7 @@ export class ChunkEncoder {
     const call: Pending = known ?? { id, name, client: false, streams: false, announced: true, ended: false };
     this.#announce(call);
     call.ended = true;
-    const text = [outcome.told ?? outcome.message, outcome.text].filter(Boolean).join('\n\n');
+    const text = outcomeText(outcome, '\n\n');
     const { value } = call.handedIn ?? { value: text };
     if (call.client && !this.#terms.holds) return this.#announceNext();
     if (call.denied && !this.#terms.oldest) this.#responses.write({ type: 'tool-output-denied', toolCallId: id });

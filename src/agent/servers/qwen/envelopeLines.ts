@@ -16,7 +16,7 @@ import {
 } from '../../../protocols/qwen/codec.ts';
 import type { Display } from '../../../protocols/qwen/schema.ts';
 import type { AgentEvent } from '../../frontend.ts';
-import type { OutcomeDisplay, ToolOutcome } from '../../tools/tool.ts';
+import { type OutcomeDisplay, outcomeText, type ToolOutcome } from '../../tools/tool.ts';
 import { filePatch } from '../filePatch.ts';
 import type { QwenClient } from './client.ts';
 import type { DialectLines, Permission, Policy } from './qwenFrontend.ts';
@@ -516,7 +516,7 @@ function resultOf(call: OpenCall | undefined, outcome: ToolOutcome, cwd: string)
     const display = shownDisplay(shown, cwd);
     if (display) return display;
   }
-  return { kind: 'string', text: textOf(outcome) };
+  return { kind: 'string', text: outcomeText(outcome, '\n\n') };
 }
 
 function shownDisplay(shown: OutcomeDisplay, cwd: string): Display | undefined {
@@ -543,10 +543,6 @@ function shownDisplay(shown: OutcomeDisplay, cwd: string): Display | undefined {
 
 function taskDisplay(name: string, calls: ReadonlyMap<string, TaskCall>, outcome?: ToolOutcome): Display {
   const status = outcome === undefined ? 'running' : outcome.isError ? 'failed' : 'completed';
-  const result = outcome === undefined ? {} : { result: textOf(outcome) };
+  const result = outcome === undefined ? {} : { result: outcomeText(outcome, '\n\n') };
   return { kind: 'task_execution', subagentName: name, status, toolCalls: [...calls.values()], ...result };
-}
-
-function textOf({ message, told, text }: ToolOutcome): string {
-  return [told ?? message, text].filter((part) => part !== '').join('\n\n');
 }

@@ -4,6 +4,7 @@ import { errorLine, type Line, recordOf, successLine } from '../../../protocols/
 import { AgentConversation, Cancelled } from '../../conversation.ts';
 import type { AgentEvent } from '../../frontend.ts';
 import { type TokenUsage, textOf, type UserPart } from '../../models/model.ts';
+import { outcomeText } from '../../tools/tool.ts';
 import { VERSION } from '../../version.ts';
 import { QwenClient } from './client.ts';
 import type { QwenServer, QwenServerOptions } from './qwenFrontend.ts';
@@ -333,8 +334,8 @@ class MessageLines implements DialectLines {
         }
         return this.#endRound(event.usage);
       case 'call.ended': {
-        const { message, told, text, isError } = event.outcome;
-        const content = [told ?? message, text].filter((part) => part !== '').join('\n\n');
+        const { isError } = event.outcome;
+        const content = outcomeText(event.outcome, '\n\n');
         this.#tally.answered(event.id);
         return this.#results([{ type: 'tool_result', tool_use_id: event.id, is_error: isError, content }]);
       }
