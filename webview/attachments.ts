@@ -4,7 +4,7 @@ import type { Content } from '../src/session/model.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { named } from './completion.ts';
 import { iconOf } from './icons.ts';
-import { aroundMention, isFolder, type MentionPlace, mentionsIn, textPieces } from './mentions.ts';
+import { isFolder, type MentionPlace, mentionsIn, textPieces, withoutMention } from './mentions.ts';
 import { chipLabel } from './parts/content.ts';
 import { t } from './strings.ts';
 import { LARGEST_PICTURE } from './ui.ts';
@@ -21,7 +21,7 @@ export function attachmentsView(view: View): TemplateResult | typeof nothing {
   const items = [
     ...chosen.map(({ label, content }) => ({
       content,
-      remove: () => view.act.remember({ draft: aroundMention(draft, `@${label}`).join('') }),
+      remove: () => view.act.remember({ draft: withoutMention(draft, `@${label}`) }),
     })),
     ...attachments.map((content, index) => ({
       content,

@@ -3,7 +3,7 @@ import type { Mention, MentionedPlace } from '../src/bridge/contract.ts';
 import type { Command, Content, Session } from '../src/session/model.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { type IconName, iconOf } from './icons.ts';
-import { aroundMention } from './mentions.ts';
+import { isMentioned } from './mentions.ts';
 import type { Page } from './page.ts';
 import { t } from './strings.ts';
 
@@ -252,7 +252,7 @@ export function named(
   text: string,
   mentions: Readonly<Record<string, Content>>,
 ): readonly { readonly label: string; readonly content: Content }[] {
-  return Object.entries(mentions).flatMap(([label, content]) => (aroundMention(text, `@${label}`).length > 1 ? [{ label, content }] : []));
+  return Object.entries(mentions).flatMap(([label, content]) => (isMentioned(text, `@${label}`) ? [{ label, content }] : []));
 }
 
 /** The content of a mention: a path that ends with a slash is a folder; a symbol is its line. */

@@ -3,17 +3,19 @@ import { relativePath } from '../src/session/select.ts';
 
 type FileContent = Extract<Content, { type: 'file' }>;
 
-/** A file or folder that a text names after an @, so that it needs no chip. */
-export interface MentionPlace {
+/** Something that a text names after an @. */
+interface Mentioned<C> {
   /** With the @. */
   readonly name: string;
-  readonly content: FileContent;
+  readonly content: C;
 }
+/** A file or folder that a text names, so that it needs no chip. */
+export type MentionPlace = Mentioned<FileContent>;
 
 /** A piece of a text; one with content is a mention. */
-interface TextPiece {
+interface TextPiece<C> {
   readonly text: string;
-  readonly content?: FileContent;
+  readonly content?: C;
 }
 
 /** True for a folder: its path ends as one. */
@@ -36,24 +38,23 @@ function goesOn(text: string, end: number): boolean {
   return /^(?:[\w-]|[./\\][\w-])/.test(text.slice(end, end + 2));
 }
 
-/** The text before, between and after the mentions of that name, which are cut out with the blank that follows each; one piece where there is none. */
-export function aroundMention(text: string, name: string): readonly string[] {
-  const pieces: string[] = [];
-  let from = 0;
-  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
-    const end = at + name.length;
-    if (at < from || goesOn(text, end)) continue;
-    pieces.push(text.slice(from, at));
-    from = text.charAt(end) === ' ' ? end + 1 : end;
-  }
-  return [...pieces, text.slice(from)];
+/** True for a text that mentions that name. */
+export function isMentioned(text: string, name: string): boolean {
+  return textPieces(text, [{ name, content: true }]).some(({ content }) => content);
 }
 
-export function textPieces(text: string, mentions: readonly MentionPlace[]): readonly TextPiece[] {
-  const pieces: TextPiece[] = [];
+/** The text without its mentions of that name, and without the blank that follows each. */
+export function withoutMention(text: string, name: string): string {
+  const pieces = textPieces(text, [{ name, content: true }]);
+  return pieces.map((piece, at) => (piece.content ? '' : pieces[at - 1]?.content ? piece.text.replace(/^ /, '') : piece.text)).join('');
+}
+
+/** The text in pieces, each mention by itself; of several names that fit the first one counts. */
+export function textPieces<C>(text: string, named: readonly Mentioned<C>[]): readonly TextPiece<C>[] {
+  const pieces: TextPiece<C>[] = [];
   let from = 0;
   for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', Math.max(at + 1, from))) {
-    const mention = mentions.find(({ name }) => text.startsWith(name, at) && !goesOn(text, at + name.length));
+    const mention = named.find(({ name }) => text.startsWith(name, at) && !goesOn(text, at + name.length));
     if (!mention) continue;
     if (at > from) pieces.push({ text: text.slice(from, at) });
     pieces.push({ text: mention.name, content: mention.content });
