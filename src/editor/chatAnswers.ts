@@ -153,6 +153,12 @@ function changeAnswers(deps: ChatAnswersDeps) {
   } satisfies Partial<Answers>;
 }
 
+/** The paths of which it is true. */
+async function those(paths: readonly string[], isTrue: (file: string) => Promise<boolean>): Promise<readonly string[]> {
+  const found = await Promise.all(paths.map(async (file) => ((await isTrue(file)) ? [file] : [])));
+  return found.flat();
+}
+
 function editorAnswers(deps: ChatAnswersDeps) {
   const { sessions, terminals } = deps;
   let finder: Promise<MentionFinder> | undefined;
@@ -184,15 +190,11 @@ function editorAnswers(deps: ChatAnswersDeps) {
       return null;
     },
     colourCode: ({ text, language, theme }) => deps.colouring.colour(text, language, theme),
-    existing: async ({ paths }) => {
+    existing: ({ paths }) => {
       const folders = sessions.all.flatMap((id) => sessions.get(id)?.store.now.cwd ?? []);
-      const found = await Promise.all(paths.map(async (file) => ((await isWorkspaceFile(file, folders)) ? [file] : [])));
-      return found.flat();
+      return those(paths, (file) => isWorkspaceFile(file, folders));
     },
-    folders: async ({ paths }) => {
-      const found = await Promise.all(paths.map(async (file) => (inWorkspace(file) && (await isFolder(file)) ? [file] : [])));
-      return found.flat();
-    },
+    folders: ({ paths }) => those(paths, async (file) => inWorkspace(file) && isFolder(file)),
     insertAtCursor: async ({ text }) => {
       const editor = vscode.window.activeTextEditor;
       if (!editor) throw new Error(vscode.l10n.t('Open a file first; the text goes to its cursor.'));
