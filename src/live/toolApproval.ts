@@ -3,6 +3,7 @@ import { t } from '../base/l10n.ts';
 import type { Confirmation, Ports, Tool, ToolAnswer } from '../protocols/ports.ts';
 import type { Answer } from '../session/intents.ts';
 import type { Approval, ApprovalDetail, AskId, CallId, ToolCall } from '../session/model.ts';
+import { isSettled } from '../session/parts.ts';
 import { callsOf, findAsk, runningTurn } from '../session/select.ts';
 import type { EventSink } from './eventSink.ts';
 
@@ -127,9 +128,9 @@ function isWhole(detail: ApprovalDetail): boolean {
   return detail.type === 'edit' && detail.diffs.every(({ excerpt }) => excerpt === undefined);
 }
 
-function isAllowed({ status, decision }: ToolCall): boolean {
-  const isOpen = status === 'pending' || status === 'waiting' || status === 'running';
-  return isOpen && decision?.kind === 'approval' && decision.by === 'user' && decision.effect.startsWith('allow');
+function isAllowed(call: ToolCall): boolean {
+  const { decision } = call;
+  return !isSettled(call) && decision?.kind === 'approval' && decision.by === 'user' && decision.effect.startsWith('allow');
 }
 
 /** Agents name a tool of ours by its own name, or with that of the server that lends it; over ACP many have it in the title alone. */
