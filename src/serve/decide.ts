@@ -6,6 +6,7 @@ import {
   type ChatAction,
   type ChatState,
   type ConfigValues,
+  hasTurn,
   isSenderNote,
   type SessionAction,
   type SessionConfig,
@@ -252,7 +253,7 @@ export function decideChat(said: unknown, held: Held): ActionResult {
 
 /** True for a message that has become a turn, or that the agent has in its turn. */
 function wasTaken(id: string, { chat, session }: Held): boolean {
-  const isTurn = [...chat.turns, ...(chat.activeTurn ? [chat.activeTurn] : []), ...(session?.turns ?? [])].some((turn) => turn.id === id);
+  const isTurn = hasTurn(chat, id) || (session?.turns.some((turn) => turn.id === id) ?? false);
   const running = session && runningTurn(session);
   return isTurn || (running?.parts.some((part) => part.kind === 'prompt' && part.id === id && !part.pending) ?? false);
 }

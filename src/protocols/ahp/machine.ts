@@ -63,6 +63,7 @@ import {
   type ChatAction,
   type ChatState,
   type EndedTurn,
+  hasTurn,
   type InputRequest,
   type Message,
   type PendingMessage,
@@ -813,7 +814,7 @@ class AhpStep extends Step<AhpState> {
     } else this.snapshots(parsed.data.snapshots);
     if (state.phase !== 'ready') return;
     this.askAgain(turn?.id);
-    for (const said of behind) if (!hasTurn(state.chat, said.turnId)) this.pending('queued', said);
+    for (const said of behind) if (!state.chat || !hasTurn(state.chat, said.turnId)) this.pending('queued', said);
     this.showReady();
     if (state.setup.tools.length > 0) this.offerTools(session.uri);
     this.drain();
@@ -873,9 +874,6 @@ export const ahpMachine = machineOf(AhpStep);
 
 function isPromptOf(was: Dispatched | undefined, turnId: string): boolean {
   return was?.kind === 'turn' && was.turnId === turnId;
-}
-function hasTurn(chat: ChatState | null, id: string): boolean {
-  return chat?.activeTurn?.id === id || (chat?.turns.some((turn) => turn.id === id) ?? false);
 }
 function timeOf(text: string): number | undefined {
   const at = Date.parse(text);

@@ -52,6 +52,10 @@ export function toSaidPart(text: string, id: string, sender: string | undefined)
   const _meta = { prompt: true, ...(sender === undefined ? {} : { client: sender }), id };
   return { kind: 'systemNotification', content: namedIn(_meta) + text, _meta };
 }
+/** True for a turn of the chat, also the one that runs. */
+export function hasTurn({ activeTurn, turns }: ChatState, id: string): boolean {
+  return activeTurn?.id === id || turns.some((turn) => turn.id === id);
+}
 /** The text of such a part as it was said. */
 export function saidIn(content: string, meta: Meta): string {
   const name = namedIn(meta);
