@@ -72,6 +72,15 @@ async function chatAfterRestart(t: TestContext, folder: string): Promise<ChatSta
   return client.chats.get(CHAT) as ChatState;
 }
 
+/** The sessions as a client finds them listed at a new host of that folder. */
+async function listedAfterRestart(t: TestContext, folder: string) {
+  const again = await restarted(t, folder);
+  const client = new AhpClient(again.host);
+  await client.open();
+  const { items } = (await client.ask('listSessions')) as { readonly items: readonly SessionSummary[] };
+  return { again, client, items };
+}
+
 /** The client begins turn t1, and its agent is ready. */
 async function beginTurn(served: Pick<Awaited<ReturnType<typeof opened>>, 'client' | 'conversations' | 'last'>): Promise<void> {
   await served.client.dispatch(CHAT, prompt('t1'));
@@ -2008,10 +2017,7 @@ test('a session whose last turn has failed says so in the list of every later ru
   served.last().endTurn('failed');
   await end();
   for (let run = 0; run < 2; run += 1) {
-    const again = await restarted(t, folder);
-    const client = new AhpClient(again.host);
-    await client.open();
-    const { items } = (await client.ask('listSessions')) as { readonly items: readonly SessionSummary[] };
+    const { again, client, items } = await listedAfterRestart(t, folder);
     assert.deepEqual(
       items.map(({ status }) => status & STATUS.activity),
       [STATUS.error],
@@ -2036,10 +2042,7 @@ test('a session whose host ended in its turn, the first one or a later one, is a
       for (const partId of ['p', 'q']) served.last().say({ type: 'text.delta', turnId, kind: 'text', partId, text: said });
       await end();
       for (let run = 0; run < 2; run += 1) {
-        const again = await restarted(t, folder);
-        const client = new AhpClient(again.host);
-        await client.open();
-        const { items } = (await client.ask('listSessions')) as { readonly items: readonly SessionSummary[] };
+        const { again, items } = await listedAfterRestart(t, folder);
         assert.deepEqual(
           items.map(({ title, status }) => [title, status & STATUS.activity]),
           [['Do it', STATUS.error]],
