@@ -313,6 +313,19 @@ test('a place for its data that is a file is refused in a sentence', async (t) =
   assert.match(log, /a\.txt cannot be a folder: .+\n$/);
 });
 
+const NO_PROC = process.platform === 'linux' ? false : 'only Linux has /proc';
+test('a place for its data where no folder can be made is refused in a sentence, too', { skip: NO_PROC }, async (t) => {
+  for (const place of ['/proc/x', '/proc/x/y']) {
+    const child = run(t, folderOf(t), '--data', place);
+    let log = '';
+    child.stderr.on('data', (data) => {
+      log += String(data);
+    });
+    assert.equal((await once(child, 'close'))[0], 1);
+    assert.match(log, /\/proc\/x(?:\/y)? cannot be a folder: .+\n$/);
+  }
+});
+
 test('arguments that are off end with a sentence and the usage', async (t) => {
   for (const [args, words] of [
     [['--port', 'x'], /--port takes a number/],
