@@ -387,7 +387,7 @@ export class HostedSessions {
     const found = await this.#deps.journal.read(id);
     if (!found) return undefined;
     retries.restore(found.session);
-    // A killed host ended nothing: what ran did so until it wrote last.
+    // A killed host ended nothing: what ran did so until its last sign of life.
     return leftBehind(found.session, Math.min(Math.round(found.at), this.#deps.now()));
   }
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
 import { silentLog } from '../../src/base/log.ts';
+import { LOCK_HOST } from '../../src/live/journal/lock.ts';
 import { toolCallOf } from '../../src/protocols/ahp/codec.ts';
 import { needsInput, terminalText } from '../../src/protocols/ahp/reduce.ts';
 import {
@@ -981,6 +982,24 @@ test('a turn that was cut off took until its host ended, however late the next o
   assert.equal(turn?.state, 'error');
   assert.ok(Date.parse(turn.startedAt) + turn.duration < later, String(turn.duration));
   assert.ok(Number.isInteger(turn.duration));
+});
+
+test('a turn that a killed host cut off took until the last sign of life of that host, long after the last word', async (t) => {
+  const folder = hostFolder();
+  const first = hosting(t, folder, Date.now);
+  const client = new AhpClient(first.host);
+  await client.open();
+  await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [pathToFileURL(folder).href] });
+  await beginTurn({ ...first, client });
+  // What a killed process leaves beside its journal: no process has this id.
+  const lock = path.join(folder, 'sessions', `${SESSION.slice('fake:/'.length)}.journal.lock`);
+  writeFileSync(lock, JSON.stringify({ pid: 2 ** 22 + 1, host: LOCK_HOST, token: 'killed' }));
+  const lastBeat = new Date(Date.now() + 600_000);
+  utimesSync(lock, lastBeat, lastBeat);
+  const second = await follower(await restarted(t, folder, () => Date.now() + 24 * 60 * 60 * 1000));
+  const [turn] = second.chats.get(CHAT)?.turns ?? [];
+  assert.ok(turn);
+  assert.equal(Date.parse(turn.startedAt) + turn.duration, lastBeat.getTime());
 });
 
 test('after a restart a client that follows nothing may write into a stored chat: the agent gets it', async (t) => {

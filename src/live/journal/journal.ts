@@ -7,7 +7,7 @@ import type { Session, SessionId } from '../../session/model.ts';
 import { newSession } from '../../session/reduce.ts';
 import { discard, heldBy, replaceFile, whileHeld } from '../../transport/replaceFile.ts';
 import { replayLegacy, replayLegacyText } from './legacy.ts';
-import { FileLock, isHeld, type LockOwner, takeSettled } from './lock.ts';
+import { FileLock, isHeld, type LockOwner, lastSignOfLife, takeSettled } from './lock.ts';
 import { type Disk, lockFile, realDisk } from './recordFile.ts';
 import { RecordReader } from './records.ts';
 import { Replay, type Replayed, replayFile, VERSION } from './replay.ts';
@@ -39,7 +39,7 @@ export type OpenedJournal =
       readonly session: Session;
       /** Records that could not be read. */
       readonly lost: number;
-      /** When something of it was written last. */
+      /** When its writer wrote something or showed a sign of life last. */
       readonly at: number;
       readonly writer: JournalWriter;
     }
@@ -88,6 +88,7 @@ export class Journal {
   /** Opens an earlier session: its state, and the lock to continue it. */
   async open(id: SessionId): Promise<OpenedJournal> {
     this.#ensureFolder();
+    const alive = this.#lastSignOfLife(id);
     const lock = this.#lock(id);
     if (lock !== undefined && !(lock instanceof FileLock)) return { kind: 'elsewhere' };
     const found = await this.#replay(id, lock !== undefined);
@@ -108,15 +109,22 @@ export class Journal {
       ...(lock ? { lock } : {}),
       ...(snapshotBytes ? { snapshotBytes } : {}),
     };
-    return { kind: 'opened', head, session, lost: found.lost, at: found.at, writer: new JournalWriter(start, this.#log, this.#disk) };
+    const at = Math.max(found.at, alive);
+    return { kind: 'opened', head, session, lost: found.lost, at, writer: new JournalWriter(start, this.#log, this.#disk) };
   }
 
-  /** The state of a session, without the right to write; `at`: when something of it was written last. */
+  /** The state of a session, without the right to write; `at`: when its writer wrote something or showed a sign of life last. */
   async read(
     id: SessionId,
   ): Promise<{ readonly head: JournalHead; readonly session: Session; readonly lost: number; readonly at: number } | undefined> {
     const found = await this.#replay(id, false);
-    return found?.head.id === id ? { head: headOf(found.head), session: found.session, lost: found.lost, at: found.at } : undefined;
+    if (found?.head.id !== id) return undefined;
+    return { head: headOf(found.head), session: found.session, lost: found.lost, at: Math.max(found.at, this.#lastSignOfLife(id)) };
+  }
+
+  /** An agent may think for minutes without a word: a killed process was there until then. */
+  #lastSignOfLife(id: SessionId): number {
+    return lastSignOfLife(lockFile(journalFile(this.#folder, id)));
   }
 
   /** True of a session that is stored, even one that cannot be read. */

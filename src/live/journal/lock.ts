@@ -130,6 +130,12 @@ export async function takeSettled(take: () => FileLock | LockOwner | undefined):
   }
 }
 
+/** When the owner of a lock that was left behind showed its last sign of life, in milliseconds since the epoch; 0 without such a lock. */
+export function lastSignOfLife(lockFile: string): number {
+  if (stateOf(lockFile).kind !== 'stale') return 0;
+  return statSync(lockFile, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
 /** True when another process is writing that file. */
 export function isHeld(lockFile: string): boolean {
   return stateOf(lockFile).kind === 'held';
