@@ -94,6 +94,7 @@ const chatAction = z.discriminatedUnion('type', [
     turnId: text,
     toolCallId: text,
     approved: z.boolean(),
+    confirmed: z.optional(text),
     selectedOptionId: z.optional(text),
     editedToolInput: z.optional(text),
     userSuggestion: z.optional(z.looseObject({ text })),
@@ -184,6 +185,10 @@ export function attachedUris(said: unknown): readonly string[] {
 const KEPT =
   'This agent cannot go back: it still knows the messages that were taken away here. They are shown again when the chat is reopened.';
 
+/** How a client says that its user has allowed a call. Rules of its own, which also allow ("setting"), do not count here. */
+const BY_USER = 'user-action';
+const NOT_BY_USER = 'Only the user can allow this ("confirmed": "user-action"), or a rule of this host.';
+
 /** Only what was shown is answered. */
 const UNSEEN = 'Only a client that follows the chat can answer.';
 
@@ -196,8 +201,10 @@ export function decideChat(said: unknown, held: Held): ActionResult {
     case 'chat/turnStarted':
       return turnStarted(action, held);
     case 'chat/turnCancelled': {
-      const { turnId, duration = 0 } = action;
+      const { turnId } = action;
       if (chat.activeTurn?.id !== turnId) return refused('This turn is over.');
+      // Some clients do not say it, and VS Code says 0 of a turn that was tried again (read in its build).
+      const duration = action.duration || held.now - Date.parse(chat.activeTurn.startedAt) || 0;
       const isWaiting = held.session?.queue.some((prompt) => prompt.turnId === turnId);
       const intents: readonly Intent[] = isWaiting ? [{ type: 'unqueue', turnId }, { type: 'cancel' }] : [{ type: 'cancel' }];
       return { kind: 'taken', apply: { type: 'chat/turnCancelled', turnId, duration: Math.max(0, duration) }, intents };
@@ -356,6 +363,7 @@ function confirmed(action: Confirmed, { chat, session }: Held): ActionResult {
   const turn = session?.turns.find((one) => one.id === turnId);
   const ask = session?.asks.find((one): one is Approval => one.kind === 'approval' && one.callId === toolCallId && !one.decision);
   if (!part || !ask || !turn || turn.stopping || turn.status !== 'running') return over;
+  if (approved && action.confirmed !== BY_USER) return refused(NOT_BY_USER);
   const side = approved ? 'approve' : 'deny';
   const options = ask.options.filter((option) => sideOf(option, ask) === side);
   const misleading = misleadingOptions(ask);
@@ -378,7 +386,7 @@ function confirmed(action: Confirmed, { chat, session }: Held): ActionResult {
     turnId,
     toolCallId,
     approved,
-    ...(approved ? { confirmed: 'user-action' } : { reason: 'denied' }),
+    ...(approved ? { confirmed: BY_USER } : { reason: 'denied' }),
     ...(chosen && selectedOptionId !== undefined ? { selectedOptionId } : {}),
   };
   return { kind: 'taken', apply, intents: [{ type: 'answer', askId: ask.id, answer: reply }] };

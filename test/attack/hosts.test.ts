@@ -278,7 +278,14 @@ test('a client that allows without a choice is given nothing that lasts, and nob
     ],
     'it is called what it is',
   );
-  const confirm = (more: object) => ({ type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, ...more });
+  const confirm = (more: object) => ({
+    type: 'chat/toolCallConfirmed',
+    turnId: 't1',
+    toolCallId: 'c',
+    approved: true,
+    confirmed: 'user-action',
+    ...more,
+  });
   const other = new AhpClient(host);
   await other.open('window-2');
   const strange = [
@@ -321,7 +328,14 @@ test('a client that allows without a choice is given none of several ways to all
       .get(CHAT)
       ?.activeTurn?.responseParts.some((one) => one.kind === 'toolCall' && one.toolCall.status === 'pending-confirmation');
   while (!isAsked()) await new Promise(setImmediate);
-  const confirm = (more: object) => ({ type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, ...more });
+  const confirm = (more: object) => ({
+    type: 'chat/toolCallConfirmed',
+    turnId: 't1',
+    toolCallId: 'c',
+    approved: true,
+    confirmed: 'user-action',
+    ...more,
+  });
   const given = () => last().heard.flatMap((intent) => (intent.type === 'answer' ? [intent.answer] : []));
   await client.dispatch(CHAT, confirm({}));
   assert.deepEqual(given(), []);

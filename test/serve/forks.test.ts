@@ -118,7 +118,7 @@ test('a fork is a further chat of its session, of the agent’s copy up to that 
   await client.dispatch(CHAT, prompt('t3', 'Three'));
   await until(() => original.prompts().length === 3);
   assert.equal(session().inputNeeded?.length, 1, 'the other chat has its own turn');
-  await client.dispatch(FORK, { type: 'chat/toolCallConfirmed', turnId: 'f1', toolCallId: 'c', approved: true });
+  await client.dispatch(FORK, { type: 'chat/toolCallConfirmed', turnId: 'f1', toolCallId: 'c', approved: true, confirmed: 'user-action' });
   copy.endTurn();
   original.endTurn();
   await until(() => fork()?.turns.length === 2 && client.chats.get(CHAT)?.turns.length === 3);

@@ -212,6 +212,7 @@ test("an approval is asked with the agent's own answers, and what is chosen reac
     turnId: 't1',
     toolCallId: 'c',
     approved: true,
+    confirmed: 'user-action',
     selectedOptionId: 'always',
   });
   assert.deepEqual(answers(), [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'always' } }]);
@@ -285,7 +286,7 @@ test('what is asked stands in its message, whole, and not as an input that a cli
 
 test('an answer without an option takes the narrowest of its side', async (t) => {
   const { client, answers } = await asked(t);
-  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, confirmed: 'user-action' });
   assert.deepEqual(answers(), [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'once' } }]);
 });
 
@@ -300,7 +301,7 @@ test('answers whose names mislead are marked for clients, and are taken only whe
     offered?.map(({ label }) => label),
     ['Reject ⚠ Allow once', 'Approve ⚠ Reject'],
   );
-  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, confirmed: 'user-action' });
   assert.deepEqual(answers(), [], 'nothing is allowed under a name that rejects');
   await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: false });
   assert.deepEqual(answers(), [{ type: 'answer', askId: 'a', answer: { kind: 'cancelled' } }]);
@@ -456,34 +457,63 @@ test('attack: an approval right behind a stop runs nothing', async (t) => {
   assert.deepEqual([chat().turns.at(-1)?.state, callIn(chat())?.status], ['cancelled', 'cancelled']);
 });
 
+test('a turn that a client stops took as long as the client says, or else until now', async (t) => {
+  let now = 1000;
+  const served = hosting(t, undefined, () => now);
+  const client = new AhpClient(served.host);
+  await client.open();
+  await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [pathToFileURL(served.folder).href] });
+  await client.subscribe(CHAT);
+  for (const [turnId, said, expected] of [
+    ['t1', { duration: 10 }, 10],
+    ['t2', {}, 700],
+    ['t3', { duration: 0 }, 700],
+  ] as const) {
+    await client.dispatch(CHAT, prompt(turnId));
+    now += 700;
+    await client.dispatch(CHAT, { type: 'chat/turnCancelled', turnId, ...said });
+    assert.equal(client.chats.get(CHAT)?.turns.at(-1)?.duration, expected);
+  }
+});
+
 test('attack: answers that were not offered, for calls that do not wait, with other input, or from a replay are refused', async (t) => {
   const { client, answers } = await asked(t);
-  const confirmed = { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true };
+  const confirmed = { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, confirmed: 'user-action' };
   for (const wrong of [
     { ...confirmed, selectedOptionId: 'odd' },
     { ...confirmed, selectedOptionId: 'no' },
     { ...confirmed, selectedOptionId: 'none' },
     { ...confirmed, toolCallId: 'other' },
     { ...confirmed, turnId: 'other' },
+    { ...confirmed, confirmed: 'setting' },
+    { ...confirmed, confirmed: 'not-needed' },
+    { ...confirmed, confirmed: undefined },
     { ...confirmed, editedToolInput: 'rm -rf /' },
     { type: 'chat/inputCompleted', requestId: 'a', response: 'accept' },
     { type: 'chat/toolCallComplete', turnId: 't1', toolCallId: 'c', result: { success: true, pastTenseMessage: '' } },
     { type: 'no/such' },
   ])
     await client.dispatch(CHAT, wrong);
-  assert.equal(client.refusals.length, 9);
+  assert.equal(client.refusals.length, 12);
   assert.deepEqual(answers(), []);
   await client.dispatch(CHAT, { ...confirmed, approved: false });
   await client.dispatch(CHAT, confirmed);
   assert.deepEqual(answers(), [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'no' } }]);
-  assert.equal(client.refusals.length, 10);
+  assert.equal(client.refusals.length, 13);
 });
 
 test('attack: a client that does not follow the chat answers nothing in it', async (t) => {
   const { client, host, answers } = await asked(t);
   const other = new AhpClient(host);
   await other.open('window-2');
-  const confirmed = { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, selectedOptionId: 'once' };
+  const confirmed = {
+    type: 'chat/toolCallConfirmed',
+    turnId: 't1',
+    toolCallId: 'c',
+    approved: true,
+    confirmed: 'user-action',
+    selectedOptionId: 'once',
+  };
   await other.dispatch(CHAT, confirmed);
   assert.deepEqual([answers(), other.refusals.length], [[], 1]);
   await other.subscribe(CHAT);
@@ -515,7 +545,14 @@ test('of two clients the first answer counts, and the other sees it with its sen
   await other.open('window-2');
   await other.subscribe(CHAT);
   assert.equal(callIn(other.chats.get(CHAT) as ChatState)?.status, 'pending-confirmation');
-  const confirmed = { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, selectedOptionId: 'once' };
+  const confirmed = {
+    type: 'chat/toolCallConfirmed',
+    turnId: 't1',
+    toolCallId: 'c',
+    approved: true,
+    confirmed: 'user-action',
+    selectedOptionId: 'once',
+  };
   await other.dispatch(CHAT, confirmed);
   await client.dispatch(CHAT, { ...confirmed, selectedOptionId: 'always' });
   assert.deepEqual(answers(), [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'once' } }]);
@@ -1167,7 +1204,7 @@ test('what is asked in a try is answered in the turn of the client, and Stop end
   const { turnId = '' } = last().prompts().at(-1) ?? {};
   last().say({ type: 'part.added', turnId, part: { kind: 'call', id: 'c', call } }, { type: 'ask.opened', ask: { ...approval, turnId } });
   await until(() => callIn(chat())?.status === 'pending-confirmation');
-  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, confirmed: 'user-action' });
   assert.deepEqual(
     last().heard.filter(({ type }) => type === 'answer'),
     [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'once' } }],
@@ -1657,7 +1694,7 @@ test('channels that are not there do not count among those that a client follows
 
 test('what a command prints is a channel: coloured while it runs, bounded, with its exit code and end in the result of the call', async (t) => {
   const { client, chat, last } = await asked(t);
-  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, confirmed: 'user-action' });
   const output = [{ kind: 'terminal', terminalId: 'term' }] as const;
   const says = (delta: string) => last().say({ type: 'terminal.changed', terminal: { id: 'term' }, delta });
   last().say({ type: 'terminal.changed', terminal: { id: 'term', command: 'npm test' } });
@@ -1693,7 +1730,7 @@ test('what a command prints is a channel: coloured while it runs, bounded, with 
 
 test('what an agent tells of its own command as a text is a terminal, too', async (t) => {
   const { client, chat, last } = await asked(t);
-  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, confirmed: 'user-action' });
   const prints = (text: string, status: ToolCall['status'] = 'running') => {
     const change = {
       status,
@@ -1723,7 +1760,7 @@ test('what an agent tells of its own command as a text is a terminal, too', asyn
 
 test('a terminal ends with its call, also where an error takes the place of what was printed', async (t) => {
   const { client, chat, last } = await asked(t);
-  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, confirmed: 'user-action' });
   const says = (change: Partial<ToolCall>) => last().say({ type: 'call.changed', turnId: 't1', callId: 'c', change });
   const output = [{ kind: 'content', content: { type: 'text', text: 'one\n' } }] as const;
   says({ status: 'running', kind: 'execute', input: { command: 'npm test' }, output });
@@ -1750,7 +1787,7 @@ test('a command that an agent says in the title alone is a terminal, so that its
   await until(() => callIn(chat())?.status === 'pending-confirmation');
   const pending = callIn(chat());
   assert.deepEqual([pending?.status === 'pending-confirmation' && pending.toolInput, pending?._meta?.toolKind], [undefined, undefined]);
-  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, confirmed: 'user-action' });
   last().say({ type: 'call.changed', turnId: 't1', callId: 'c', change: { status: 'running' } });
   await until(() => callIn(chat())?._meta?.toolKind === 'terminal');
   const running = callIn(chat());
@@ -1792,7 +1829,7 @@ test('the word before a command says neither that it runs nor that it ran until 
 
 test('a call whose title is only the name of its tool is no command line', async (t) => {
   const { chat, client, last } = await asked(t);
-  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, confirmed: 'user-action' });
   const output = [{ kind: 'content', content: { type: 'text', text: 'hi' } }] as const;
   last().say({ type: 'call.changed', turnId: 't1', callId: 'c', change: { status: 'done', output } });
   await until(() => callIn(chat())?.status === 'completed');
