@@ -6,8 +6,7 @@ import {
   find,
   type Lane,
   laneOf,
-  newConversation,
-  newTurn,
+  newTable,
   put,
   type Table,
   type TurnState,
@@ -19,7 +18,7 @@ import type { CommandAnswer, CommandTree, Incoming } from './codec.ts';
 import { beginTurn, checkpointOf, type Delivered, newDelivered, restore } from './delivered.ts';
 import { hasQuirk } from './quirks.ts';
 import { checkpoint, type TurnCheckpoint } from './schema.ts';
-import { type ConversationTasks, newTasks } from './task.ts';
+import { type ConversationTasks, newSummary } from './task.ts';
 import type { TaskState } from './versionCodec.ts';
 
 /* All that a conversation with an A2A agent remembers. It is JSON; members that may be missing hold null. */
@@ -326,11 +325,21 @@ export interface LeftTurn {
   readonly kept: TurnCheckpoint;
 }
 
+/** Its members stand one by one: in Node 20, each object made by spreading another has a shape of its own, and compiled code is thrown away. */
 export function newA2a(seed: string, setup: A2aSetup, past: readonly Turn[]): A2aState {
   return {
-    ...newConversation(seed),
-    ...newTasks(past),
+    phase: 'new',
+    seed,
+    ids: 0,
+    heard: 0,
+    links: {},
     turn: null,
+    queue: [],
+    asks: {},
+    requests: {},
+    task: { id: null, contextId: null, settled: false, needsSummary: false },
+    suspended: null,
+    summary: newSummary(past),
     setup,
     agent: null,
     notes: [],
@@ -349,7 +358,13 @@ export function newA2a(seed: string, setup: A2aSetup, past: readonly Turn[]): A2
 }
 export function newA2aTurn(id: string, task: string | null, now: number): A2aTurn {
   return {
-    ...newTurn<Lane, A2aCall>(id, 'user'),
+    id,
+    by: 'user',
+    phase: 'running',
+    waiting: false,
+    parts: 0,
+    lanes: {},
+    calls: newTable(),
     callIds: {},
     streams: [],
     prompt: null,
@@ -388,8 +403,18 @@ export function newCall(id: CallId, last: CallSnapshot, dialect: 'rfc' | 'gemini
 }
 export function newStream(link: string, of: A2aStream['of'], callId: string | null): A2aStream {
   return {
-    ...{ link, of, callId, stage: 'open', delivery: 'new', held: null, sentAt: null, isCancelled: false, isOnTurn: false },
-    ...{ records: 0, began: null, newest: [] },
+    link,
+    of,
+    callId,
+    stage: 'open',
+    delivery: 'new',
+    held: null,
+    sentAt: null,
+    isCancelled: false,
+    isOnTurn: false,
+    records: 0,
+    began: null,
+    newest: [],
   };
 }
 export function newRecovery(why: string): Recovery {

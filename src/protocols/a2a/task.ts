@@ -24,10 +24,10 @@ export interface ConversationTasks {
 /** Length of the summary that a new task gets, in characters. */
 const SUMMARY_LENGTH = 8000;
 
-export function newTasks(past: readonly Turn[]): ConversationTasks {
+export function newSummary(past: readonly Turn[]): string[] {
   const summary: string[] = [];
   for (const turn of past) summarise(summary, turn);
-  return { task: { id: null, contextId: null, settled: false, needsSummary: false }, suspended: null, summary };
+  return summary;
 }
 
 /** Goes on in the task of an earlier window. Gives the names that its key holds. */
