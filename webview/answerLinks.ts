@@ -128,6 +128,6 @@ export function followLinks(root: HTMLElement, act: Act): void {
     event.preventDefault();
     const target = targetAt(link);
     if (target?.kind === 'web') act.openLink(target.uri);
-    else if (target) act.open(target.path, target.line);
+    else if (target) act.open(target.path, target.line, target.column);
   });
 }

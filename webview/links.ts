@@ -3,7 +3,7 @@ import { decodedUri, pathOfUri } from '../src/base/paths.ts';
 /** Where a link in an agent's text may lead. Anything else stays text. */
 export type Target =
   | { readonly kind: 'web'; readonly uri: string }
-  | { readonly kind: 'file'; readonly path: string; readonly line?: number };
+  | { readonly kind: 'file'; readonly path: string; readonly line?: number; readonly column?: number };
 
 const LONGEST = 4096;
 
@@ -25,11 +25,12 @@ export function targetOf(href: string): Target | undefined {
 
 /** `src/a.ts`, `src/a.ts:12`, `src/a.ts:12:5`, `a.ts(12,5)`, `a.ts#L12`, `a.ts#L12-L20`; absolute or relative to the workspace. */
 function fileTarget(address: string): Target | undefined {
-  const found = /^(.+?)(?:#L?(\d+)(?:[-:,].*)?|:(\d+)(?:[:-]\d+)*|(?<=\.\w{1,8})\((\d+)(?:,\d+)*\))?$/.exec(address);
+  const found = /^(.+?)(?:#L?(\d+)(?:[-:,].*)?|:(\d+)(?::(\d+))?(?:[:-]\d+)*|(?<=\.\w{1,8})\((\d+)(?:,(\d+))?(?:,\d+)*\))?$/.exec(address);
   const path = found?.[1]?.split('?')[0];
   if (!path || /\p{Cc}/u.test(path)) return undefined;
-  const line = Number(found?.[2] ?? found?.[3] ?? found?.[4] ?? 0);
-  return line > 0 ? { kind: 'file', path, line } : { kind: 'file', path };
+  const line = Number(found?.[2] ?? found?.[3] ?? found?.[5] ?? 0);
+  const column = Number(found?.[4] ?? found?.[6] ?? 0);
+  return { kind: 'file', path, ...(line > 0 ? { line, ...(column > 0 ? { column } : {}) } : {}) };
 }
 
 /** The part after a path: a line, a column, a range. */

@@ -84,7 +84,7 @@ function aim(link: HTMLAnchorElement): void {
   if (!target) return link.replaceWith(...link.childNodes);
   targets.set(link, target);
   // The link's text may differ from its target.
-  link.title = target.kind === 'web' ? target.uri : `${target.path}${target.line === undefined ? '' : `:${target.line}`}`;
+  link.title = target.kind === 'web' ? target.uri : [target.path, target.line, target.column].filter((one) => one !== undefined).join(':');
   link.setAttribute('href', target.kind === 'web' ? target.uri : '#');
 }
 

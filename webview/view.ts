@@ -49,7 +49,7 @@ export interface View {
 export interface Act {
   intent(intent: ViewIntent): void;
   /** Paths may be relative to the session's folder. */
-  open(path: string, line?: number): void;
+  open(path: string, line?: number, column?: number): void;
   openLink(uri: string): void;
   review(what: Omit<Calls['review']['params'], 'sessionId'>): void;
   /** Without a path, settles all open files of the turn. */

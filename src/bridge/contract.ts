@@ -157,7 +157,7 @@ export interface Calls {
     readonly params: { readonly sessionId: SessionId; readonly text: string; readonly cursor: number };
     readonly result: readonly { readonly label: string; readonly value: string; readonly description?: string }[];
   };
-  open: { readonly params: { readonly path: string; readonly line?: number }; readonly result: null };
+  open: { readonly params: { readonly path: string; readonly line?: number; readonly column?: number }; readonly result: null };
   openLink: { readonly params: { readonly uri: string }; readonly result: null };
   /** Opens the native diff of a pending approval (`askId`) or of what a turn changed (`turnId`), one file of it when `path` is there. */
   review: {

@@ -171,7 +171,7 @@ function editorAnswers(deps: ChatAnswersDeps) {
     findSymbols: async ({ query }) => (await mentions()).findSymbols(query),
     lookAround: async () => (await import('./context.ts')).surroundings(await sessionFolder(deps.inputs, false)),
     attach: async ({ kind }) => (await import('./context.ts')).contextContent(kind, deps.recent.last),
-    open: async ({ path: file, line }) => {
+    open: async ({ path: file, line, column }) => {
       const wanted = absolute(file, sessions);
       if (!inWorkspace(wanted) && !sessions.all.some((id) => isNamedBy(known(sessions, id).store.now, wanted))) {
         throw new Error(vscode.l10n.t('{0} (outside the workspace)', file));
@@ -179,7 +179,7 @@ function editorAnswers(deps: ChatAnswersDeps) {
       if (await doesNotExist(wanted)) throw new Error(vscode.l10n.t('{0} does not exist.', file));
       if (await isFolder(wanted)) await vscode.commands.executeCommand('revealInExplorer', vscode.Uri.file(wanted));
       else if (line === undefined) await openAtChange(wanted, await deps.changes.firstLine(wanted));
-      else await reveal(wanted, line);
+      else await reveal(wanted, line, column);
       return null;
     },
     openLink: async ({ uri }) => {
@@ -263,9 +263,10 @@ async function openAtChange(file: string, line: number | undefined): Promise<voi
   await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(file), { preview: true, ...selection });
 }
 
-async function reveal(file: string, line: number): Promise<void> {
+/** Places of a file that has become shorter lead to its end, and columns beyond a line to the end of that. */
+async function reveal(file: string, line: number, column = 1): Promise<void> {
   const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
-  const at = new vscode.Position(Math.min(line, document.lineCount) - 1, 0);
+  const at = document.validatePosition(new vscode.Position(Math.min(line, document.lineCount) - 1, Math.max(0, column - 1)));
   await vscode.window.showTextDocument(document, { preview: true, selection: new vscode.Range(at, at) });
 }
 

@@ -65,7 +65,7 @@ const calls = z.discriminatedUnion('method', [
   call('useSetup', z.strictObject({ kind: z.enum(['agent', 'endpoint']), id })),
   call('useModel', z.strictObject({ name: z.string().check(z.minLength(1), z.maxLength(512)) })),
   call('hints', z.strictObject({ sessionId: id, text, cursor: z.number().check(z.int(), z.gte(0)) })),
-  call('open', z.strictObject({ path: short, line: z.optional(whole) })),
+  call('open', z.strictObject({ path: short, line: z.optional(whole), column: z.optional(whole) })),
   call('openLink', z.strictObject({ uri: short })),
   call('review', z.strictObject({ sessionId: id, path: z.optional(short), askId: z.optional(id), turnId: z.optional(id) })),
   call('settleFile', z.strictObject({ sessionId: id, turnId: id, path: z.optional(short), how: z.enum(['keep', 'undo']) })),

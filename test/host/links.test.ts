@@ -28,8 +28,12 @@ describe('links of the chat', () => {
   it('one to a file that exists, or to an unsaved one that is open, is followed', async () => {
     const file = path.join(folder, 'linked.txt');
     const uri = vscode.Uri.file(file);
-    await vscode.workspace.fs.writeFile(uri, Buffer.from('a\nb\n'));
+    await vscode.workspace.fs.writeFile(uri, Buffer.from('abc\nb\n'));
     assert.deepEqual(await existing({ paths: [file, path.join(folder, 'gone.ts')] }), [file]);
+    await open({ path: file, line: 1, column: 3 });
+    assert.equal(vscode.window.activeTextEditor?.selection.active.character, 2);
+    await open({ path: file, line: 1, column: 900 });
+    assert.equal(vscode.window.activeTextEditor?.selection.active.character, 3, 'a line that has become shorter');
     await open({ path: file, line: 2 });
     assert.equal(vscode.window.activeTextEditor?.document.uri.fsPath, uri.fsPath);
     assert.equal(vscode.window.activeTextEditor.selection.active.line, 1);

@@ -4,14 +4,19 @@ import { test } from 'node:test';
 import { droppedPaths } from '../../webview/attachments.ts';
 import { absolute, pathInCode, targetOf } from '../../webview/links.ts';
 
-/** A target as `path:line`, 0 without a line. */
-const told = (target: ReturnType<typeof targetOf>) => (target?.kind === 'file' ? `${target.path}:${target.line ?? 0}` : target?.uri);
+/** A target as `path:line:column`, 0 without a line. */
+const told = (target: ReturnType<typeof targetOf>) =>
+  target?.kind === 'file'
+    ? [target.path, target.line ?? 0, ...(target.column === undefined ? [] : [target.column])].join(':')
+    : target?.uri;
 
 test('links to files, of every system', () => {
   for (const [href, target] of [
-    ['src/a.ts:12:5', 'src/a.ts:12'],
+    ['src/a.ts:12:5', 'src/a.ts:12:5'],
+    ['src/a.ts:12-20', 'src/a.ts:12'],
+    ['src/a.ts:12:5-14:2', 'src/a.ts:12:5'],
     ['src\\a.ts#L7', 'src\\a.ts:7'],
-    ['src/a.ts(12,3)', 'src/a.ts:12'],
+    ['src/a.ts(12,3)', 'src/a.ts:12:3'],
     ['notes (2)', 'notes (2):0'],
     ['C:\\ws\\a b.ts:3', 'C:\\ws\\a b.ts:3'],
     ['\\\\?\\C:\\ws\\a.ts:3', 'C:\\ws\\a.ts:3'],
@@ -33,11 +38,11 @@ test('inline code that reads like a path, with either slash', () => {
     ['src/a.ts', 'src/a.ts:0'],
     ['src\\editor\\a.ts:12', 'src\\editor\\a.ts:12'],
     ['.\\src\\a.ts', '.\\src\\a.ts:0'],
-    ['c:\\ws\\src\\a.ts:3:1', 'c:\\ws\\src\\a.ts:3'],
+    ['c:\\ws\\src\\a.ts:3:1', 'c:\\ws\\src\\a.ts:3:1'],
     ['C:/ws/a.ts', 'C:/ws/a.ts:0'],
     ['~/x/a.ts', '~/x/a.ts:0'],
     ['a.ts:3', 'a.ts:3'],
-    ['a.ts(12,3)', 'a.ts:12'],
+    ['a.ts(12,3)', 'a.ts:12:3'],
     ['src\\a.ts(12)', 'src\\a.ts:12'],
     ['C:\\a.ts:3', 'C:\\a.ts:3'],
     ['C:\\Users\\张三\\p\\a.ts:12', 'C:\\Users\\张三\\p\\a.ts:12'],

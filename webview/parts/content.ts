@@ -59,7 +59,7 @@ function chip(view: View, content: Content): TemplateResult {
     case 'link': {
       const target = targetOf(content.uri);
       if (!target) return html`<span class="chip" title=${visibleText(content.uri)}>${iconOf('link')}${text}</span>`;
-      const follow = () => (target.kind === 'web' ? view.act.openLink(target.uri) : view.act.open(target.path, target.line));
+      const follow = () => (target.kind === 'web' ? view.act.openLink(target.uri) : view.act.open(target.path, target.line, target.column));
       return html`<button class="chip" type="button" title=${visibleText(content.uri)} @click=${follow}>${iconOf('link')}${text}</button>`;
     }
     case 'image':
