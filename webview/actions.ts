@@ -1,6 +1,7 @@
 import type { Calls, ModelLine, ViewCall } from '../src/bridge/contract.ts';
 import type { Content } from '../src/session/model.ts';
 import { isAttached, promptText } from '../src/session/select.ts';
+import { notMentioned } from './attachments.ts';
 import { absolute } from './links.ts';
 import type { Page } from './page.ts';
 import { saidIn, wayToEdit } from './parts/retryActions.ts';
@@ -64,7 +65,10 @@ export function actions(page: Page): Act {
     useModel: (name) => call('useModel', { name }),
     unfold: (key, open) => remember({ unfolded: { ...ui.memory(mirror.session?.id ?? '').unfolded, [key]: open } }),
     intent,
-    open: (path, line) => call('open', { path: absolute(path, mirror.session?.cwd ?? ''), ...(line === undefined ? {} : { line }) }),
+    open: (path, line, column) => {
+      const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+      call('open', { path: absolute(path, mirror.session?.cwd ?? ''), ...place });
+    },
     openLink: (uri) => call('openLink', { uri }),
     review: (what) => withSession((sessionId) => call('review', { sessionId, ...what })),
     settleFile: (turnId, path, how) =>
@@ -108,7 +112,7 @@ function addDropped(page: Page, paths: readonly string[]): void {
   const id = page.mirror.session?.id ?? '';
   const add = (folders: readonly string[]) => {
     const dropped = paths.map((path): Content => ({ type: 'file', path: folders.includes(path) ? `${path}/` : path }));
-    page.ui.change(id, { attachments: [...page.ui.memory(id).attachments, ...dropped] });
+    page.ui.change(id, { attachments: [...notMentioned(page.ui.memory(id).attachments, dropped), ...dropped] });
     page.changed();
   };
   page.host.call('folders', { paths: paths.slice(0, 100) }).then(add, () => add([]));

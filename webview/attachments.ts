@@ -16,16 +16,18 @@ const LONGEST_PREVIEW = 20_000;
 /** The attachments of the prompt, as chips that open or preview it: attached content, and content named in the text but folders marked there. */
 export function attachmentsView(view: View): TemplateResult | typeof nothing {
   const marked = new Set(marksIn(view).flatMap(({ content }) => (isFolder(content) ? [content] : [])));
-  const chosen = named(view.memory.draft, view.memory.mentions).filter(({ content }) => content.type !== 'file' || !marked.has(content));
+  const all = named(view.memory.draft, view.memory.mentions);
+  const mentioned = all.map(({ content }) => content);
+  const chosen = all.filter(({ content }) => content.type !== 'file' || !marked.has(content));
   const { attachments, draft, lost } = view.memory;
   const items = [
     ...chosen.map(({ label, content }) => ({
       content,
-      remove: () => view.act.remember({ draft: withoutMention(draft, `@${label}`) }),
+      remove: () => view.act.remember({ draft: withoutMention(draft, `@${label}`), attachments: notMentioned(attachments, [content]) }),
     })),
-    ...attachments.map((content, index) => ({
+    ...notMentioned(attachments, mentioned).map((content) => ({
       content,
-      remove: () => view.act.remember({ attachments: attachments.filter((_, other) => other !== index) }),
+      remove: () => view.act.remember({ attachments: attachments.filter((other) => other !== content) }),
     })),
   ];
   if (items.length === 0) return lost ? lostView(view) : nothing;
@@ -34,6 +36,17 @@ export function attachmentsView(view: View): TemplateResult | typeof nothing {
       view,
       items.map(({ content }) => content),
     )}`;
+}
+
+/** The attachments but for whole files and folders that are mentioned, too. */
+export function notMentioned(attachments: readonly Content[], mentioned: readonly Content[]): readonly Content[] {
+  const paths = new Set(mentioned.flatMap((one) => wholePath(one) ?? []));
+  return attachments.filter((one) => !paths.has(wholePath(one) ?? ''));
+}
+
+/** The path of a file or folder as a whole, without a text that came with it. */
+function wholePath(content: Content): string | undefined {
+  return content.type === 'file' && content.text === undefined && content.lines === undefined ? content.path : undefined;
 }
 
 /** The files and folders that the text names by their paths. */

@@ -3,7 +3,7 @@ import { createRef, type Ref, ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Content, QueuedPrompt, Session } from '../src/session/model.ts';
 import { canStop, isAttached, isBusy, isPreparing, isRecorded, promptText, readsHistory, runningTurn } from '../src/session/select.ts';
-import { attachmentsView, contentOf, droppedPaths, marksView, scrollMarks } from './attachments.ts';
+import { attachmentsView, contentOf, droppedPaths, marksView, notMentioned, scrollMarks } from './attachments.ts';
 import { CompletionPopup, commandHint, isEmpty, MENU_ID, mentionAt, menuView, named, optionId, placeContent } from './completion.ts';
 import { iconOf } from './icons.ts';
 import type { Page } from './page.ts';
@@ -269,10 +269,11 @@ export class Composer {
     if (!view) return;
     const text = view.memory.draft.trim();
     const mentioned = named(text, view.memory.mentions);
+    const contents = mentioned.map(({ content: one }) => one);
     const content: Content[] = [
       ...(text === '' ? [] : [{ type: 'text', text } as const]),
-      ...mentioned.map(({ content: one }) => one),
-      ...view.memory.attachments,
+      ...contents,
+      ...notMentioned(view.memory.attachments, contents),
     ];
     if (content.length === 0) return;
     this.#back = 0;

@@ -223,6 +223,40 @@ test('a dropped folder is attached as one, a file as a file', async () => {
   ]);
 });
 
+test('a file that is dropped and mentioned is one attachment, which its chip removes', async () => {
+  const stage = await Stage.open(session({}));
+  const drop = async () => {
+    stage.sent.length = 0;
+    const event = new window.Event('drop', { bubbles: true, cancelable: true });
+    const getData = (type: string) => (type === 'text/uri-list' ? 'file:///code/sample/notes.txt' : '');
+    Object.assign(event, { dataTransfer: { files: [], getData } });
+    stage.find('.composer').dispatchEvent(event as never);
+    stage.reply((await stage.call('folders')).id, []);
+    await stage.settle();
+  };
+  const mention = async () => {
+    stage.sent.length = 0;
+    await stage.type('@notes');
+    const { id } = await stage.call('findMentions');
+    stage.reply(id, [{ kind: 'file', path: '/code/sample/notes.txt', label: 'notes.txt' }]);
+    await stage.settle();
+    await stage.key('Enter');
+  };
+  await drop();
+  await drop();
+  assert.equal(stage.all('.attachment').length, 1, 'dropped twice');
+  await mention();
+  assert.equal(stage.all('.attachment').length, 1, 'mentioned, too');
+  stage.find('.attachment .icon-button').click();
+  await stage.settle();
+  assert.equal(stage.all('.attachment').length, 0);
+  await drop();
+  await mention();
+  await stage.key('Enter');
+  const intent = stage.intents[0];
+  assert.deepEqual(intent?.type === 'prompt' && intent.content.slice(1), [{ type: 'file', path: '/code/sample/notes.txt' }]);
+});
+
 test('an answer about files that comes too late opens no menu', async () => {
   const stage = await Stage.open(session({}));
   await stage.type('@a');
