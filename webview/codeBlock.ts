@@ -177,6 +177,8 @@ function themeNow(): string {
 }
 
 let drawings = 0;
+/** Height of a diagram's letters in its full size, in pixels. */
+const LETTERS = 13;
 
 /** Rejects when the text is not a diagram. mermaid itself removes links and scripts. */
 async function svgOf(text: string): Promise<string> {
@@ -223,7 +225,7 @@ function diagramColours(): Readonly<Record<string, string | boolean>> {
     noteBkgColor: background,
     noteTextColor: text,
     noteBorderColor: line,
-    fontSize: '13px',
+    fontSize: `${LETTERS}px`,
     useGradient: false,
     dropShadow: 'none',
   };
@@ -257,7 +259,10 @@ function show(svg: string, place: HTMLElement, nonce: string): void {
   size(place);
 }
 
-/** A diagram is made smaller to fit; where its words cannot be read then, it is shown large, and scrolls. */
+/** How small a diagram is made to fit: letters of 9 px. What is still too wide then scrolls. */
+const LEAST_SCALE = 9 / LETTERS;
+
+/** Enlarges a diagram that was made smaller, or makes it smaller again. */
 function enlarge(place: HTMLElement): void {
   place.classList.toggle('large');
   size(place);
@@ -269,7 +274,10 @@ function isLarge(place: HTMLElement): boolean {
 
 function size(place: HTMLElement): void {
   const image = place.shadowRoot?.querySelector('svg');
-  if (image) image.style.minWidth = isLarge(place) ? image.style.maxWidth : '';
+  if (!image) return;
+  // Mermaid sets the width at which letters have their full size.
+  const full = Number.parseFloat(image.style.maxWidth);
+  image.style.minWidth = Number.isNaN(full) ? '' : `${isLarge(place) ? full : Math.round(full * LEAST_SCALE)}px`;
 }
 
 /** The same markup in a form that the page's policy accepts without warnings. */

@@ -34,7 +34,7 @@ test(
 );
 
 test(
-  'a diagram fits the view; enlarged, it is moved with the arrow keys',
+  'a diagram becomes no smaller than can be read; what is beyond the edge is reached with the arrow keys',
   inWindow(async ({ window }) => {
     const { chat } = window;
     await window.chatWidth(300);
@@ -45,9 +45,13 @@ test(
     const diagram = chat.frame.locator('.code.drawn').last().locator('.diagram');
     await diagram.waitFor();
     const beyond = () => diagram.evaluate((place) => place.scrollWidth - place.clientWidth);
-    assert.ok((await beyond()) <= 0, 'it fits');
+    const letters = () => diagram.locator('svg').evaluate((image) => (13 * image.clientWidth) / Number.parseFloat(image.style.maxWidth));
+    assert.ok(Math.abs((await letters()) - 9) < 0.1, `letters of ${await letters()} px`);
+    const before = await beyond();
+    assert.ok(before > 20, 'it scrolls');
     await diagram.press('Enter');
-    await until(async () => (await beyond()) > 100, 'enlarged, it goes on beyond the edge');
+    await until(async () => (await beyond()) > before + 100, 'enlarged, it goes on farther');
+    assert.equal(Math.round(await letters()), 13);
     for (let presses = 0; presses < 3; presses += 1) await diagram.press('ArrowRight');
     await until(() => diagram.evaluate((place) => place.scrollLeft > 20), 'it has moved');
     await window.pictures('diagrams/wide', ['dark', 'contrastLight']);
