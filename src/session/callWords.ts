@@ -13,6 +13,8 @@ export interface CallWords {
   readonly file?: true;
   /** The location, shown after the thing. */
   readonly place?: string;
+  /** The object where there is little room: of several answers only these. */
+  readonly thingShort?: string;
   /** The result: "12 matches". */
   readonly result?: string;
   /** The error, shown last: "exit 1". */
@@ -500,18 +502,20 @@ export function hasRun(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals
 /** One answer comes before its question, which goes where the row is cut; several stand each behind theirs. */
 function answeredWords({ values }: Extract<Decision, { kind: 'answers' }>): CallWords {
   const given = values.filter((field) => field.values.some(Boolean));
-  const thing = given.length === 1 ? given[0]?.values.join(', ') : given.map(pairText).join(' · ');
+  const thing =
+    given.length === 1 ? given[0]?.values.join(', ') : given.map((field) => pairText(field, LONGEST_QUESTIONS / given.length)).join(' · ');
   const asked = given.length === 1 ? given[0]?.label : undefined;
-  return { verb: t('Answered'), ...(thing ? { thing } : {}), ...(asked ? { result: asked } : {}) };
+  const thingShort = given.length > 1 ? given.map((field) => field.values.join(', ')).join(' · ') : undefined;
+  return { verb: t('Answered'), ...(thing ? { thing } : {}), ...(thingShort ? { thingShort } : {}), ...(asked ? { result: asked } : {}) };
 }
 
-function pairText({ label, values }: { readonly label: string; readonly values: readonly string[] }): string {
-  const question = shortened(label.trim(), LONGEST_QUESTION);
+function pairText({ label, values }: { readonly label: string; readonly values: readonly string[] }, longest: number): string {
+  const question = shortened(label.trim(), Math.ceil(longest));
   const mark = question === '' ? '' : /\p{P}$/u.test(question) ? ' ' : ': ';
   return `${question}${mark}${values.join(', ')}`;
 }
-/** UTF-16 units of a question in the row of several answers. */
-const LONGEST_QUESTION = 60;
+/** UTF-16 units of all questions in the row of several answers, which stand behind them. */
+const LONGEST_QUESTIONS = 60;
 
 /** The run time of a finished call, in milliseconds. */
 export function ranFor(call: ToolCall): number | undefined {

@@ -122,6 +122,40 @@ test(
 );
 
 test(
+  'the row of answered questions says the answers, however long the questions are',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    const long = 'in which all notes are to be stored from now on, on this computer and on others?';
+    const properties = {
+      database: { type: 'string', title: `Which database, ${long}`, enum: ['SQLite', 'PostgreSQL'] },
+      place: { type: 'string', title: `Which folder, ${long}`, enum: ['data', 'store'] },
+    };
+    const asked = async (...names: readonly (keyof typeof properties)[]) => {
+      const requestedSchema = {
+        type: 'object',
+        properties: Object.fromEntries(names.map((name) => [name, properties[name]])),
+        required: names,
+      };
+      void agent.ask('elicitation/create', { mode: 'form', sessionId: SESSION, message: 'The store needs a place', requestedSchema });
+      const card = chat.frame.locator('[data-ask]');
+      for (const name of names) await card.getByText(properties[name].enum[0] ?? '', { exact: true }).click();
+      await card.getByRole('button', { name: 'Send' }).click();
+      await card.waitFor({ state: 'detached' });
+      const row = chat.call('Answered').locator('.row-line').last();
+      for (const width of WIDTHS) {
+        await window.chatWidth(width);
+        await isWhole(row.locator('.call-title'), row);
+      }
+    };
+    await asked('database');
+    await asked('database', 'place');
+    const shown = chat.call('Answered').locator('.in-short').last();
+    await shown.and(chat.frame.locator(':visible')).waitFor();
+    assert.equal(await shown.textContent(), 'SQLite · data');
+  }),
+);
+
+test(
   'the model is whole in its button, also while a turn runs and the context is counted; the tooltip has the rest',
   inWindow(async ({ window }) => {
     const { chat } = window;

@@ -141,9 +141,11 @@ test('parts that are taken back vanish; what comes instead is drawn', async () =
   assert.equal(stage.text('.answer .markdown'), 'Second');
 });
 
-test('links open through the host: addresses outside, files with their line', async () => {
+test('links open through the host: addresses outside, files with their line and column', async () => {
   const stage = await Stage.open(
-    session({ turns: [turn({ parts: [textPart('[a](https://example.com/x) [b](src/b.ts#L7) [d](javascript:alert(1))')] })] }),
+    session({
+      turns: [turn({ parts: [textPart('[a](https://example.com/x) [b](src/b.ts#L7) [c](src/c.ts:2:5) [d](javascript:alert(1))')] })],
+    }),
   );
   for (const link of stage.all('.markdown a')) {
     const event = new window.MouseEvent('click', { bubbles: true, cancelable: true });
@@ -151,7 +153,10 @@ test('links open through the host: addresses outside, files with their line', as
     assert.ok(event.defaultPrevented);
   }
   assert.deepEqual(stage.calls('openLink'), [{ uri: 'https://example.com/x' }]);
-  assert.deepEqual(stage.calls('open'), [{ path: '/code/sample/src/b.ts', line: 7 }]);
+  assert.deepEqual(stage.calls('open'), [
+    { path: '/code/sample/src/b.ts', line: 7 },
+    { path: '/code/sample/src/c.ts', line: 2, column: 5 },
+  ]);
 });
 
 test('code is inserted at the cursor as it was written', async () => {
@@ -546,7 +551,8 @@ test('an answered question keeps what was asked beside each answer', async () =>
     ],
   } as const;
   const stage = await Stage.open(session({ turns: [turn({ parts: [callPart({ name: 'AskUserQuestion', kind: 'other', decision })] })] }));
-  assert.equal(stage.text('.call .words'), 'Answered Which database? SQLite · Checks: Types, Tests');
+  assert.equal(stage.text('.call .words .in-full'), 'Which database? SQLite · Checks: Types, Tests');
+  assert.equal(stage.text('.call .words .in-short'), 'SQLite · Types, Tests', 'what a narrow row shows');
   stage.find('.call-toggle').dispatchEvent(click());
   await stage.settle();
   assert.equal(stage.text('.given'), 'Which database?SQLiteChecksTypes, Tests');
@@ -839,7 +845,7 @@ test('inline code becomes a link to the file once the host has said that it exis
   for (const link of links()) link.dispatchEvent(click());
   assert.deepEqual(stage.calls('open'), [
     { path: '/code/sample/src/日本/a.ts', line: 3 },
-    { path: '/code/sample/a.ts', line: 12 },
+    { path: '/code/sample/a.ts', line: 12, column: 3 },
     { path: '/code/sample/src/main.ts', line: 4 },
   ]);
 });
@@ -934,6 +940,12 @@ test('what a command printed is shown in colours, its end first, and how it ende
   });
   const other = await Stage.open(session({ turns: [turn({ parts: [fenced] })] }));
   assert.equal(other.find('.terminal-output').textContent, 'no');
+  for (const text of ['Exit code 3.\nsecond', 'second\nCommand exited with code 3', '```\nExit code: 3\n\nsecond\n```']) {
+    const joined = callPart({ kind: 'execute', name: 'Bash', status: 'failed', input: { command: 'x' }, output: [printed(text)] });
+    const one = await Stage.open(session({ turns: [turn({ parts: [joined] })] }));
+    assert.equal(one.text('.call .words'), 'Ran x exit 3');
+    assert.equal(one.find('.terminal-output').textContent, 'second', text);
+  }
 });
 
 test('a question has no row of its call while its card is there; a stopped command says so once', async () => {

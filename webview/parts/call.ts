@@ -63,7 +63,7 @@ export function callView(
   return html`<div class="call call-${status}" role="group" aria-label=${visibleText(title)}>
     <div class="row-line" data-openers=${buttons.length === 0 ? nothing : buttons.length}>
       <button class="row call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)} @click=${() => view.act.unfold(key, !open)}>
-        <span class="words" title=${lineOf(title, words, earlier !== undefined)}>${wordsView(words, status === 'failed' && words.problem === undefined)}${countsOf(call, words)}${asidesOf(words, steps)}</span>
+        <span class=${call.decision?.kind === 'answers' ? 'words answered' : 'words'} title=${lineOf(title, words, earlier !== undefined)}>${wordsView(words, status === 'failed' && words.problem === undefined)}${countsOf(call, words)}${asidesOf(words, steps)}</span>
         <span class="end">${timeView(call, status)}</span>
         ${empty ? nothing : iconOf(open ? 'down' : 'chevron')}
       </button>
@@ -120,6 +120,11 @@ function decidedView(decided: string, short: string | undefined): unknown {
   return html`<span class="in-full">${visible(decided)}</span><span class="in-short" aria-hidden="true">${mark}</span>`;
 }
 
+/** An object with its short form, which a narrow row shows. */
+function bothView(full: string, short: string): TemplateResult {
+  return html`<bdi class="thing"><span class="in-full">${visible(full)}</span><span class="in-short" aria-hidden="true">${visible(short)}</span></bdi>`;
+}
+
 /** The row as one text, as its line may be cut. */
 function lineOf(title: string, { result, problem, decided }: CallWords, isRemembered: boolean): string {
   const line = shortened(visibleText([title, result, problem, decided].filter(Boolean).join(' · ')), IN_ROW);
@@ -140,9 +145,10 @@ const IN_ROW = 400;
 /** The words of a row, truncated when the agent sends very long ones. */
 function rowWords(call: ToolCall, { session }: View, earlier?: string): CallWords {
   const remembered = earlier === undefined ? undefined : { agent: visibleText(session.agent.name), answer: earlier };
-  const { verb, thing, place, ...rest } = callWords(call, session, remembered);
-  const cut = (name: 'thing' | 'place', text: string | undefined) => (text === undefined ? {} : { [name]: shortened(text, IN_ROW) });
-  return { ...rest, verb: shortened(verb, IN_ROW), ...cut('thing', thing), ...cut('place', place) };
+  const { verb, thing, thingShort, place, ...rest } = callWords(call, session, remembered);
+  const cut = (name: 'thing' | 'thingShort' | 'place', text: string | undefined) =>
+    text === undefined ? {} : { [name]: shortened(text, IN_ROW) };
+  return { ...rest, verb: shortened(verb, IN_ROW), ...cut('thing', thing), ...cut('thingShort', thingShort), ...cut('place', place) };
 }
 
 /** `failed`: the verb tells of a failure. */
@@ -150,6 +156,7 @@ function wordsView(words: CallWords, failed = false): TemplateResult {
   const pieces = rowPieces(words);
   const views = pieces.map(({ role, text, gap }, at) => {
     if (role === 'thing' && words.file) return pathView(text);
+    if (role === 'thing' && words.thingShort !== undefined) return html`${gap}${bothView(text, words.thingShort)}`;
     if (role === 'thing')
       return words.code ? html` <code class="thing">${inWords(text)}</code>` : html`${gap}<bdi class="thing">${visible(text)}</bdi>`;
     const gapToFile = words.file && pieces[at + 1]?.role === 'thing' ? pieces[at + 1]?.gap : '';
@@ -285,12 +292,22 @@ function outputView(
 
 /** A command's output from an agent that sends it as text: as in a terminal, in colours, its end first. */
 function printedView(view: View, key: string, call: ToolCall, text: string): TemplateResult | typeof nothing {
-  // The row already says how the command ended.
-  if (call.status === 'failed' && isExitLine(text)) return nothing;
   const fenced = /^\s*(?:```|~~~)(?:console|shell|bash|sh|text)?\n([\s\S]*?)\n?(?:```|~~~)\s*$/.exec(text)?.[1];
   if (fenced === undefined && /^(?:```|~~~)/m.test(text)) return contentView(view, key, { type: 'text', text }, isSettled(call));
-  const tail = (fenced ?? text).slice(-MOST_PRINTED);
-  return terminalView(view, key, { id: key, command: '', tail, dropped: (fenced ?? text).length - tail.length }, '');
+  const printed = call.status === 'failed' ? withoutExitLine(fenced ?? text) : (fenced ?? text);
+  if (printed === undefined) return nothing;
+  const tail = printed.slice(-MOST_PRINTED);
+  return terminalView(view, key, { id: key, command: '', tail, dropped: printed.length - tail.length }, '');
+}
+
+/** The text without a first or last line that only says how the command ended, as the row does; undefined when nothing else is left. */
+function withoutExitLine(text: string): string | undefined {
+  const whole = text.trim();
+  const first = whole.indexOf('\n');
+  if (first < 0) return isExitLine(whole) ? undefined : text;
+  if (isExitLine(whole.slice(0, first))) return whole.slice(first + 1).replace(/^\s*\n/, '');
+  const last = whole.lastIndexOf('\n');
+  return isExitLine(whole.slice(last + 1)) ? whole.slice(0, last) : text;
 }
 
 /** UTF-16 units; of a longer output only the end is shown. */

@@ -15,7 +15,7 @@ export function errorView(view: View, key: string, call: ToolCall, words: CallWo
 /** True when the row or the output already says the error: "The agent reports an error." tells no more than the row of a failed call. */
 export function saysError({ error, output }: ToolCall, { problem }: CallWords): boolean {
   const message = plain(error?.message ?? '');
-  if (message === agentError() || (problem !== undefined && isExitLine(message))) return true;
+  if (message === agentError() || (problem !== undefined && (message === problem || isExitLine(message)))) return true;
   return output.some((one) => plain(textOf(one)).includes(message));
 }
 
