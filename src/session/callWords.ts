@@ -503,7 +503,7 @@ export function hasRun(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals
 function answeredWords({ values }: Extract<Decision, { kind: 'answers' }>): CallWords {
   const given = values.filter((field) => field.values.some(Boolean));
   const thing =
-    given.length === 1 ? given[0]?.values.join(', ') : given.map((field) => pairText(field, LONGEST_QUESTIONS / given.length)).join(' · ');
+    given.length === 1 ? given[0]?.values.join(', ') : given.map((field) => pairText(field, LONGEST_QUESTION / given.length)).join(' · ');
   const asked = given.length === 1 ? given[0]?.label : undefined;
   const thingShort = given.length > 1 ? given.map((field) => field.values.join(', ')).join(' · ') : undefined;
   return { verb: t('Answered'), ...(thing ? { thing } : {}), ...(thingShort ? { thingShort } : {}), ...(asked ? { result: asked } : {}) };
@@ -514,8 +514,8 @@ function pairText({ label, values }: { readonly label: string; readonly values: 
   const mark = question === '' ? '' : /\p{P}$/u.test(question) ? ' ' : ': ';
   return `${question}${mark}${values.join(', ')}`;
 }
-/** UTF-16 units of all questions in the row of several answers, which stand behind them. */
-const LONGEST_QUESTIONS = 60;
+/** UTF-16 units of the questions in one row. */
+const LONGEST_QUESTION = 60;
 
 /** The run time of a finished call, in milliseconds. */
 export function ranFor(call: ToolCall): number | undefined {
