@@ -65,10 +65,7 @@ export function actions(page: Page): Act {
     useModel: (name) => call('useModel', { name }),
     unfold: (key, open) => remember({ unfolded: { ...ui.memory(mirror.session?.id ?? '').unfolded, [key]: open } }),
     intent,
-    open: (path, line, column) => {
-      const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
-      call('open', { path: absolute(path, mirror.session?.cwd ?? ''), ...place });
-    },
+    open: (path, line, column) => call('open', { path: absolute(path, mirror.session?.cwd ?? ''), ...placeIn(line, column) }),
     openLink: (uri) => call('openLink', { uri }),
     review: (what) => withSession((sessionId) => call('review', { sessionId, ...what })),
     settleFile: (turnId, path, how) =>
@@ -105,6 +102,10 @@ export function editMessage(page: Page, sessionId: string, turnId: string): void
   page.ui.change(sessionId, { draft, attachments, mentions: {}, ...way });
   page.changed('now');
   document.getElementById(COMPOSER_ID)?.focus();
+}
+
+function placeIn(line: number | undefined, column: number | undefined): Partial<Calls['open']['params']> {
+  return { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
 }
 
 /** Attaches what was dropped, once the host has told which of the paths are folders: these end with a slash. */
