@@ -14,6 +14,12 @@ import { t } from './strings.ts';
 import { backgroundView, usageView } from './usage.ts';
 import { COMPOSER_ID, type View } from './view.ts';
 
+/** Milliseconds after a quick-pick in which the letter of an answer, and Enter, are meant for the next one. */
+const AFTER_PICK = 2000;
+/** A letter of the answers, perhaps pressed again. */
+const ANSWER_LETTER = /^[aswrfl]{1,3}$/i;
+const IGNORED = () => t('Ignored right after an answer. Use the buttons.');
+
 /** The input box: text, attachments, menus, history. The view's memory holds the draft, so that it outlives a reload. */
 export class Composer {
   readonly #completion: CompletionPopup;
@@ -29,6 +35,8 @@ export class Composer {
   #before: { readonly sessionId: string; readonly draft: string } | undefined;
   /** False after an answer, until the user does something else in the page: Esc was meant for the question. */
   #escapeStops = true;
+  /** When a quick-pick has left, or a key for the next one was last refused. */
+  #pickLeftAt = Number.NEGATIVE_INFINITY;
 
   constructor(page: Page) {
     this.#completion = new CompletionPopup(page);
@@ -91,6 +99,27 @@ export class Composer {
   /** Heeds Esc again, because the user acts in the page. */
   heedEscape(): void {
     this.#escapeStops = true;
+  }
+
+  /** A quick-pick has left the screen: another may follow, and its keys come early. */
+  pickLeft(): void {
+    this.#escapeStops = false;
+    this.#pickLeftAt = performance.now();
+  }
+
+  /**
+   * Takes back the letter of an answer that was typed here right after another answer, before the next quick-pick was there. True when there is one: it
+   * is no message.
+   */
+  takeBackAnswer(): boolean {
+    const [view, before] = [this.#view, this.#before];
+    if (!view || before?.sessionId !== view.session.id || performance.now() - this.#pickLeftAt > AFTER_PICK) return false;
+    const { draft } = view.memory;
+    const typed = draft.startsWith(before.draft) ? draft.slice(before.draft.length) : '';
+    if (!ANSWER_LETTER.test(typed)) return false;
+    this.#write(before.draft, before.draft.length);
+    this.leave();
+    return true;
   }
 
   focus(): void {
@@ -187,11 +216,14 @@ export class Composer {
     if (this.#completion.menu && this.#menuKey(event, area)) return;
     if (event.key === 'Enter' && !event.shiftKey && !event.altKey) {
       event.preventDefault();
-      if (!event.repeat) this.#send(event.ctrlKey || event.metaKey ? 'steer' : 'prompt');
+      if (this.#view && isBusy(this.#view.session) && this.takeBackAnswer()) {
+        this.#pickLeftAt = performance.now();
+        this.#view.act.say(IGNORED(), 'info');
+      } else if (!event.repeat) this.#send(event.ctrlKey || event.metaKey ? 'steer' : 'prompt');
     } else if (event.key === 'Escape' && !event.repeat && this.#view && stopsAt(this.#view.session)) {
       event.preventDefault();
       if (this.#escapeStops) this.#view.act.intent({ type: 'cancel' });
-      else this.#view.act.say(t('Esc stops nothing right after an answer. Use Stop.'), 'info');
+      else this.#view.act.say(IGNORED(), 'info');
     } else if (event.key === 'ArrowUp' && !event.shiftKey && area.selectionEnd === 0) {
       this.#recall(event, this.#back + 1, 'start');
     } else if (event.key === 'ArrowDown' && !event.shiftKey && this.#back > 0 && area.selectionStart === area.value.length) {

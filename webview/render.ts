@@ -183,8 +183,10 @@ export class ChatRenderer {
   /** Shows the quick-pick's ask as a card. The Esc that closes a pick must not stop a turn when pressed once more. */
   #picked(ask: AskRef | undefined): void {
     const { ui } = this.#page;
+    // The letter was for this one, and Enter will be: nothing of it stays behind.
+    if (ask) this.#composer.takeBackAnswer();
     if (ask) ui.change(ask.sessionId, { ask: ask.askId });
-    else this.#composer.ignoreEscape();
+    else this.#composer.pickLeft();
     this.#page.update({ pick: ask });
   }
 

@@ -21,3 +21,20 @@ function wake(event: Event): void {
   }
   if (unseen.size === 0) document.removeEventListener('contentvisibilityautostatechange', wake, true);
 }
+
+/** Tells the size of the window now, and whenever it has changed. */
+export function reportSize(
+  view: Pick<Window, 'outerWidth' | 'outerHeight' | 'addEventListener'>,
+  report: (size: { width: number; height: number }) => void,
+): void {
+  let told = '';
+  const tell = () => {
+    const size = { width: Math.round(view.outerWidth), height: Math.round(view.outerHeight) };
+    const isKnown = size.width > 0 && size.height > 0;
+    if (!isKnown || JSON.stringify(size) === told) return;
+    told = JSON.stringify(size);
+    report(size);
+  };
+  for (const event of ['resize', 'focus']) view.addEventListener(event, tell);
+  tell();
+}

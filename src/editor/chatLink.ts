@@ -7,6 +7,7 @@ import type { HostedSession, SessionHost } from '../live/surface.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { AskId, AskRef, Content, Session, SessionId, TurnId } from '../session/model.ts';
 import { findAsk } from '../session/select.ts';
+import type { WindowSize } from './approvals/pickRoom.ts';
 import { sessionLine, stateOf } from './sessionLine.ts';
 import type { Typing } from './typing.ts';
 import { readFromView } from './viewMessages.ts';
@@ -35,6 +36,8 @@ export interface ChatLinkDeps {
   /** The text of a file with unsaved changes; undefined for any other. */
   readonly unsaved: (path: string) => string | undefined;
   readonly typing: Pick<Typing, 'noted' | 'over'>;
+  /** The window that the page is in has this size. */
+  readonly sized: (window: WindowSize) => void;
   readonly log: Log;
 }
 
@@ -178,6 +181,8 @@ export class ChatLink implements Disposable {
         return this.#ready();
       case 'typing':
         return this.#deps.typing.noted();
+      case 'window':
+        return this.#deps.sized({ width: message.width, height: message.height });
       case 'focused':
         if (this.#focused && !message.on) this.#leftAt = performance.now();
         this.#focused = message.on;

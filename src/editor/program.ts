@@ -14,6 +14,7 @@ import { Sessions } from '../live/sessions.ts';
 import { AgentHostProcess } from './agentHost.ts';
 import { Agents } from './agents.ts';
 import { Approvals } from './approvals/approvals.ts';
+import { pickRoom, type WindowSize } from './approvals/pickRoom.ts';
 import { ApprovalRules, RuleStore } from './approvals/rules.ts';
 import { Attention } from './attention.ts';
 import { bundlesIn, outsidePorts } from './bundles.ts';
@@ -47,6 +48,7 @@ import {
   migrateEditorActions,
   notifies,
   onSettings,
+  windowZoom,
 } from './settings.ts';
 import { Starter } from './starter.ts';
 import { keepContextKeys, showStatus } from './status.ts';
@@ -194,13 +196,14 @@ function buildSurfaces(
   const panels = life.own(new ChatPanels(context.extensionUri, sessions, log));
   const front = new FrontSessions(sessions, panels);
   const list = new SessionList(sessions, agentHost, context.globalState, Date.now);
+  const size: { window?: WindowSize } = {};
   const approvals = life.own(
     new Approvals({
       host: sessions,
       inputs,
       popUp: approvalsPopUp,
       openDiffToo: approvalsOpenDiff,
-      lineHeight: editorLineHeight,
+      room: () => pickRoom(size.window, editorLineHeight(), windowZoom()),
       idleIn: () => typing.idleIn(),
       openDiff: (sessionId, askId, file) => void review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
       enterDiff: (sessionId, askId) => void review.look(sessionId, askId, {}).catch(failed('A diff could not be opened')),
@@ -238,7 +241,7 @@ function buildSurfaces(
   followWhenOn(life, sessions, log);
   life.own(warnOfUnsaved(sessions));
   life.own(showStatus(sessions, (count) => chat.setWaiting(count)));
-  return { inputs, rules, review, hunks, changes, starter, typing, chat, panels, front, list, approvals, inspector };
+  return { inputs, rules, review, hunks, changes, starter, typing, size, chat, panels, front, list, approvals, inspector };
 }
 
 function codeColouring(extensionPath: string, life: Lifetime): CodeColouring {
@@ -251,7 +254,7 @@ function codeColouring(extensionPath: string, life: Lifetime): CodeColouring {
 /** The answers for the chat's pages, and the commands, which load when the first one runs. */
 function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: BuiltSessions, surfaces: Surfaces): () => Promise<CommandTable> {
   const { sessions, agents, log } = core;
-  const { approvals, chat, panels, starter, typing } = surfaces;
+  const { approvals, chat, panels, size, starter, typing } = surfaces;
   let commands: Promise<CommandTable> | undefined;
   const commandsLoaded = (): Promise<CommandTable> => {
     commands ??= import('./commands.ts').then(({ commandTable }) =>
@@ -283,6 +286,9 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Built
         starter.typed();
       },
       over: () => typing.over(),
+    },
+    sized: (window) => {
+      size.window = window;
     },
     unsaved: unsavedText,
     judge: (session, ask) => approvals.onCard(session, ask),

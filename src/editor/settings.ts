@@ -62,6 +62,12 @@ export function editorLineHeight(): number {
   return Math.max(8, Math.floor(height < 8 ? font * height : height));
 }
 
+/** How much larger than usual windows are drawn. */
+export function windowZoom(): number {
+  const level: unknown = vscode.workspace.getConfiguration('window').get('zoomLevel');
+  return typeof level === 'number' ? 1.2 ** level : 1;
+}
+
 export function defaultAgent(): string {
   const value: unknown = vscode.workspace.getConfiguration('parley').get('defaultAgent');
   return typeof value === 'string' ? value.trim() : '';

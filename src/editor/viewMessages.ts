@@ -18,6 +18,7 @@ const id = z.string().check(z.minLength(1), z.maxLength(512));
 const text = z.string().check(z.maxLength(LONGEST_TEXT));
 const short = z.string().check(z.maxLength(4096));
 const whole = z.number().check(z.int(), z.gte(1));
+const pixels = z.number().check(z.int(), z.gte(1), z.lte(100_000));
 const nothing = z.strictObject({});
 
 const content = z.discriminatedUnion('type', [
@@ -93,6 +94,7 @@ const message = z.union([
   z.strictObject({ type: z.literal('ready') }),
   z.strictObject({ type: z.literal('typing') }),
   z.strictObject({ type: z.literal('focused'), on: z.boolean() }),
+  z.strictObject({ type: z.literal('window'), width: pixels, height: pixels }),
   z.strictObject({ type: z.literal('resync'), sessionId: id }),
   z.strictObject({ type: z.literal('intent'), sessionId: id, intent }),
   calls,

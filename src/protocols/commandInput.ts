@@ -1,6 +1,7 @@
 import { DEEPEST } from '../base/json.ts';
 import { writtenPermitKey } from '../base/paths.ts';
 import { ARGUMENTS_KEPT, MAY_RUN } from '../session/dangers.ts';
+import { changedEnds } from '../session/lineEnds.ts';
 import type { Approval, ApprovalDetail, Diff } from '../session/model.ts';
 
 /** The command in a call's arguments, and whether the arguments hold anything else. */
@@ -91,9 +92,22 @@ export function runningMembers(rawInput: unknown, diffs: readonly Diff[]): reado
   };
   const isStep = (name: string, value: unknown) => name === 'command' && typeof value === 'string' && EDIT_STEP.test(value);
   const running = Object.entries(rawInput).filter(([name, value]) => !isStep(name, value) && mayRun(name, value, DEEPEST));
-  return running.length === 0
-    ? []
-    : [{ type: 'text', text: JSON.stringify(Object.fromEntries(running), null, 2).slice(0, ARGUMENTS_KEPT) }];
+  const ends = diffs.every(({ before, after }) => before === after) ? [...new Set(endsIn(rawInput, DEEPEST))] : [];
+  return [
+    ...(ends.length === 0 ? [] : [{ type: 'text', text: ends.join('\n') } as const]),
+    ...(running.length === 0
+      ? []
+      : [{ type: 'text', text: JSON.stringify(Object.fromEntries(running), null, 2).slice(0, ARGUMENTS_KEPT) } as const]),
+  ];
+}
+/** What replacements among the arguments make of line ends (`CRLF → LF`), which no diff shows. */
+function endsIn(value: unknown, levels: number): readonly string[] {
+  if (levels === 0 || !isRecord(value)) return [];
+  const entries = Object.entries(value).slice(0, MOST_COMPARED);
+  const text = (name: RegExp) => entries.flatMap(([key, one]) => (name.test(key) && typeof one === 'string' ? [one] : []))[0];
+  const [before, after] = [text(/^old(?:_?(?:string|str|text))?$/i), text(/^new(?:_?(?:string|str|text))?$/i)];
+  const own = before === undefined || after === undefined ? '' : changedEnds(before, after);
+  return [...(own === '' ? [] : [own]), ...entries.flatMap(([, one]) => endsIn(one, levels - 1))];
 }
 /** The edit that a tool makes, as it is called by models that were trained on such a tool. */
 const EDIT_STEP = /^(?:view|create|str_replace|insert|undo_edit)$/;

@@ -149,7 +149,7 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
   ['nohup', ''],
   ['conhost', ''],
   ['winpty', ''],
-  ['time', '-f -o'],
+  ['time', '-f -o --format --output'],
   ['timeout', '-s -k --signal --kill-after'],
   ['gtimeout', '-s -k --signal --kill-after'],
   ['genv', '-u -C --unset --chdir'],
@@ -209,7 +209,7 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
   ['shx', ''],
   ['rtk', ''],
   ['wsl', '-d -u'],
-  ['strace', '-o -e -p -s'],
+  ['strace', '-o --output -e -p -s -u -E -a -b -I -O -S -P -X'],
   ['flock', '-w -E'],
   ['start-process', '-verb -workingdirectory -windowstyle'],
   ['saps', '-verb'],
@@ -373,13 +373,20 @@ const READS_STATEMENTS: readonly { readonly name: RegExp; readonly instead: RegE
 const RUNS_BY_STATEMENT = /\b(?:e?syscmd|child_process|run(?:Program|NonMongoProgram))\b|(?:^|\n)\s{0,9}(?:!|host\s|:!!)/i;
 /** Names that decide what another program runs. */
 export const STEERING_VARIABLE =
-  /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PYTHONHOME|PYTHONBREAKPOINT|PERL5(?:OPT|LIB|DB)|RUBY(?:OPT|LIB)|npm_config_(?:script_shell|(?:user|global)config)|RIPGREP_CONFIG_PATH|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_CONFIG_(?:COUNT|PARAMETERS|GLOBAL|SYSTEM|(?:KEY|VALUE)_\d+)|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL)$/;
+  /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PYTHONHOME|PYTHONBREAKPOINT|PERL5(?:OPT|LIB|DB)|RUBY(?:OPT|LIB)|npm_config_(?:script_shell|(?:user|global)config)|RIPGREP_CONFIG_PATH|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_CONFIG_(?:COUNT|PARAMETERS|GLOBAL|SYSTEM|(?:KEY|VALUE)_\d+)|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL|HOME|USERPROFILE|(?:LOCAL)?APPDATA|XDG_(?:CONFIG|DATA|STATE)_(?:HOME|DIRS)|ZDOTDIR|GIT_(?:COMMON_)?DIR|GIT_WORK_TREE|NODE_PATH|CLASSPATH|CARGO_HOME|GNUPGHOME|DOCKER_(?:HOST|CONFIG)|KUBECONFIG|(?:npm_config|NPM_CONFIG)_(?:registry|REGISTRY|prefix|PREFIX)|PIP_(?:EXTRA_)?INDEX_URL|PIP_CONFIG_FILE|UV_(?:DEFAULT_)?INDEX(?:_URL)?)$/;
+/** Those of them that only say where other programs look: a place of the session's own, or one made empty for it, holds nothing new. */
+const PLACE_VARIABLE = /^(?:HOME|USERPROFILE|(?:LOCAL)?APPDATA|XDG_\w+|ZDOTDIR|GIT_(?:COMMON_)?DIR|GIT_WORK_TREE|CARGO_HOME|GNUPGHOME)$/;
+const NOTHING_NEW =
+  /^(?:|\/dev\/null|\/nonexistent|~|\$\{?HOME\}?|(?:\$\{?PWD\}?\/|\.\/)?\.git\/?|\.|\$\{?PWD\}?|\$\(mktemp -d\)|\$\(git rev-parse --(?:git-dir|show-toplevel)\))$/;
+/** Programs that others run by such a name, elsewhere than where those of the system lie. */
+const PROGRAM_VARIABLE =
+  /^(?:SHELL|CC|CXX|CPP|LD|AR|MAKE|RUSTC|CARGO|PYTHON|npm_config_node_gyp)=(?!\/(?:usr\/|opt\/homebrew\/)?(?:local\/)?s?bin\/[\w.+-]+$).*[\\/]/s;
 /** Those that a shell has already given on, or uses itself. */
-const LASTS = /^(?:PATH|PROMPT_COMMAND|LD_\w+|DYLD_\w+)$/;
+const LASTS = /^(?:PATH|HOME|SHELL|PROMPT_COMMAND|LD_\w+|DYLD_\w+)$/;
 /** Values of these with which nothing is shown, edited or asked for, and a cache of compilers. */
 const DOES_LITTLE = /^(?:(?:\/(?:usr\/)?bin\/)?(?:cat|true|false|:|less|more|echo|none|sccache|ccache)|\/dev\/null|)$/;
 /** Lists of folders in which programs, or parts of them, are looked for. */
-const FOLDER_LIST = /^(?:PATH|PYTHONPATH|PERL5LIB|RUBYLIB|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH)$/;
+const FOLDER_LIST = /^(?:PATH|PYTHONPATH|NODE_PATH|CLASSPATH|PERL5LIB|RUBYLIB|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH)$/;
 /** Where the tools of a project lie that its own scripts run. */
 const OWN_TOOLS = /^(?:\$\{?PWD\}?\/|\.\/)(?:node_modules\/\.bin|vendor\/bin|\.?venv\/bin)\/?$/;
 /** Options that a program is given by a variable, and that load or run something. */
@@ -570,18 +577,12 @@ class Judge {
     const own = wrapped === undefined ? args : args.slice(0, args.length - afterOptions(args, wrapped, program).length);
     this.#judgeServers(program, first, own, scope);
     if (wrapped !== undefined) {
+      if (program === 'strace' || program === 'time') this.#judgeReport(own, scope);
       const isHere = own.some(({ text }) => /^--(?:no-install|no|offline)$/.test(text));
       if (!isHere && (program === 'npx' || program === 'bunx' || program === 'uvx')) this.#at('network', first, scope, false);
       this.#judgeRules({ program, args, operands: operandsOf(args), piped: scope.piped }, first, scope);
-      this.#afterAssignments(
-        args.slice(
-          Math.max(
-            0,
-            args.findIndex(({ text }) => /^\w+=/.test(text)),
-          ),
-        ),
-        scope,
-      );
+      const assigned = args.findIndex(({ text }) => /^\w+=/.test(text));
+      this.#afterAssignments(args.slice(Math.max(0, assigned)), scope);
       const inside = {
         ...scope,
         wrapped: (scope.wrapped ?? 0) + 1,
@@ -617,6 +618,17 @@ class Judge {
     this.#judgeRules({ ...call, args: [...args, ...this.#statementsFor(call, first, scope)] }, first, scope);
     this.#judgePaths(call, scope);
     this.#judgeReach(call, scope);
+  }
+
+  /** Judges the file into which a wrapper writes what it has seen; strace pipes it into a command instead. */
+  #judgeReport(own: readonly ShellWord[], scope: Scope): void {
+    for (const [at, word] of own.entries()) {
+      const [, glued] = /^(?:-[a-zA-Z]*o|--outp?u?t?=)(.*)$/s.exec(word.text) ?? [];
+      const file = glued === '' || word.text === '--output' ? own[at + 1] : glued === undefined ? undefined : { ...word, text: glued };
+      if (!file) continue;
+      if (/^[|!]/.test(file.text)) this.#judgeInner(file, file.text.slice(1), { ...scope, wrapped: (scope.wrapped ?? 0) + 1 });
+      else this.#judgeWrite(file, scope);
+    }
   }
 
   /** Statements that come in from outside of the words, for programs that can run a shell by them; unknown ones may be anything. */
@@ -741,7 +753,8 @@ class Judge {
   /** True for an assignment that decides what other programs run. */
   #steers(name: string, assignment: string): boolean {
     const value = assignment.slice(assignment.indexOf('=') + 1);
-    if (LOADS_BY_OPTION.test(assignment)) return true;
+    if (LOADS_BY_OPTION.test(assignment) || PROGRAM_VARIABLE.test(assignment)) return true;
+    if (PLACE_VARIABLE.test(name) && NOTHING_NEW.test(value)) return false;
     const holdsCommand = COMMAND_VARIABLE.test(assignment.toLowerCase());
     if (DOES_LITTLE.test(value) && (holdsCommand || name.startsWith('GIT_CONFIG_'))) return false;
     return (STEERING_VARIABLE.test(name) && !this.#listsOwnFolders(name, value)) || holdsCommand;

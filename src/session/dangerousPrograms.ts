@@ -747,6 +747,27 @@ of('prisma sequelize knex typeorm drizzle-kit supabase artisan alembic flyway', 
   when: (call) =>
     some(call, /^(?:reset|db:drop|schema:drop|drop|clean|migrate:fresh|migrate:reset|db:wipe|--force-reset|--accept-data-loss)$/) ?? false,
 });
+// A script of a framework, by itself or behind its interpreter.
+of('php artisan console sail', {
+  kind: 'data',
+  grave: true,
+  when: (call) =>
+    /^(?:artisan|console|sail)$/.test(call.program) || /(?:^|\/)(?:artisan|console|sail)$/.test(call.operands[0]?.text ?? '')
+      ? (some(call, /^(?:migrate:(?:fresh|reset|refresh)|db:wipe|doctrine:(?:schema|database):drop)$/) ?? false)
+      : false,
+});
+of('python python3 py manage.py manage django-admin', {
+  kind: 'data',
+  grave: true,
+  when: ({ program, operands }) => {
+    const at = operands.findIndex(({ text }) => /(?:^|[\\/])manage\.py$|^django$/.test(text));
+    if (at < 0 && !/^(?:manage|django-admin)/.test(program)) return false;
+    const command = operands[at + 1];
+    return command && /^(?:flush|reset_db|reset_schema)$/.test(command.text) ? command : false;
+  },
+});
+of('etcdctl', { kind: 'data', grave: true, when: (call) => some(call, /^(?:del|remove|delete|restore)$/) ?? false });
+of('rabbitmqctl', { kind: 'data', grave: true, when: (call) => some(call, /^(?:(?:force_)?reset|(?:delete|purge)_\w+)$/) ?? false });
 of('terraform tofu pulumi cdk serverless sls', {
   kind: 'data',
   grave: true,

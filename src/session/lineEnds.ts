@@ -43,6 +43,18 @@ export function endsIn(text: string): string {
     .join('+');
 }
 
+/** What a change makes of the kinds of line ends (`CRLF → LF`); '' where it keeps them. */
+export function changedEnds(before: string, after: string): string {
+  const [from, to] = [endsIn(before), endsIn(after)];
+  return from === to ? '' : `${from} → ${to}`;
+}
+
+/** True for such words. */
+export function isChangedEnds(text: string): boolean {
+  return /^(?:(?:CRLF|LF|CR|\+)+ → (?:CRLF|LF|CR|\+)+\n?)+$/.test(text.slice(0, LONGEST_WORDS));
+}
+const LONGEST_WORDS = 200;
+
 /** True for a text whose lines do not all end in the same way. */
 export function hasMixedEnds(text: string): boolean {
   if (!text.includes('\r')) return false;

@@ -5,6 +5,7 @@ import { resolvePath } from '../base/paths.ts';
 import type { Danger } from './commandDangers.ts';
 import { isUnplaced } from './diffs.ts';
 import { hunksOf, stepsOf } from './hunks.ts';
+import { isChangedEnds } from './lineEnds.ts';
 import type { Approval, ApprovalDetail, Diff, Session } from './model.ts';
 import { carriesEdits } from './proposal.ts';
 import { askTitle, byPath, relativePath } from './select.ts';
@@ -97,6 +98,11 @@ export function changeAmounts(lists: readonly (readonly Diff[])[]): readonly str
 /** The note for a change that is shown without its place; '' for others. */
 export function unplacedNote(diffs: readonly Diff[]): string {
   return isUnplaced(diffs) ? t('excerpt') : '';
+}
+
+/** True where nothing but line ends changes: words beside the diffs say so, and "No changes." would deny it. */
+export function changesEndsOnly({ beside = [] }: Pick<Approval, 'beside'>, diffs: readonly Diff[]): boolean {
+  return diffs.every(({ before, after }) => before === after) && beside.some((one) => one.type === 'text' && isChangedEnds(one.text));
 }
 
 /** Says also where the agent is not given what the user made of its proposal. */

@@ -126,7 +126,7 @@ test(
     await row.filter({ hasText: 'by you' }).waitFor();
     assert.ok(((await row.boundingBox())?.height ?? 999) <= 48, 'the command, and who decided');
     await page.keyboard.press('Escape');
-    await chat.frame.getByText('Esc stops nothing right after an answer').first().waitFor();
+    await chat.frame.getByText('Ignored right after an answer').first().waitFor();
     await window.pictures('feedback/rejected', themes);
     await page.keyboard.press('Escape');
     await chat.composer.press('x');

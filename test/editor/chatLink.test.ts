@@ -73,6 +73,7 @@ function open(answers: Partial<Answers> = {}) {
     asking: () => undefined,
     answer: (id, askId, answer) => sent.push({ id, intent: { type: 'answer', askId, answer } }),
     unsaved: (path) => (path === '/code/dirty.ts' ? 'not saved' : undefined),
+    sized: ({ width, height }) => typed.push(`${width}×${height}`),
     typing: { noted: () => typed.push('noted'), over: () => typed.push('over') },
     log,
   });
@@ -190,12 +191,13 @@ test('intents reach their session; unknown sessions and asks that are gone are d
   const { page, link, sent, problems, typed } = open();
   page.say({ type: 'ready' });
   page.say({ type: 'typing' });
+  page.say({ type: 'window', width: 800, height: 600 });
   page.say({ type: 'intent', sessionId: 'b', intent: { type: 'cancel' } });
   page.say({ type: 'intent', sessionId: 'x', intent: { type: 'cancel' } });
   page.say({ type: 'intent', sessionId: 'a', intent: { type: 'answer', askId: 'gone', answer: { kind: 'cancelled' } } });
   assert.deepEqual(sent, [{ id: 'b', intent: { type: 'cancel' } }]);
   assert.equal(problems.length, 1);
-  assert.deepEqual(typed, ['noted', 'over', 'over']);
+  assert.deepEqual(typed, ['noted', '800×600', 'over', 'over']);
   link.dispose();
 });
 

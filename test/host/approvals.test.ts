@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { Lifetime } from '../../src/base/lifetime.ts';
 import { Approvals, type MadeRule, type PopUp } from '../../src/editor/approvals/approvals.ts';
+import { pickRoom } from '../../src/editor/approvals/pickRoom.ts';
 import { QuickInputs } from '../../src/editor/quickInputs.ts';
 import { command, FakeSessionHost, options, question } from './fakeHost.ts';
 import { settled } from './settled.ts';
@@ -64,7 +65,7 @@ describe('approvals as quick-picks', () => {
         inputs: life.own(new QuickInputs()),
         popUp: () => popUp,
         openDiffToo: () => diffToo,
-        lineHeight: () => 19,
+        room: () => pickRoom(undefined, 19),
         idleIn: () => rest,
         openDiff: (_, askId, path) => void diffs.push(`${askId} ${path ?? ''}`),
         enterDiff: (_, askId) => void diffs.push(`into ${askId}`),
@@ -456,7 +457,7 @@ describe('approvals as quick-picks', () => {
       inputs,
       popUp: (): PopUp => 'always',
       openDiffToo: () => false,
-      lineHeight: () => 19,
+      room: () => pickRoom(undefined, 19),
       idleIn: () => 0,
       openDiff: () => {},
       openText: () => {},

@@ -84,7 +84,7 @@ describe('review of changes', () => {
       const all = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', input.modified, 100);
       return all.map(({ range, command }) => `${range.start.line} ${command?.title}`);
     };
-    const titles = ['Allow 2 of 2 changes', '$(chevron-down)', 'Reject', 'Feedback', 'Leave out'];
+    const titles = ['Allow 2 of 2 changes', '$(chevron-down)', 'Reject', '$(comment)', 'Leave out'];
     const wanted = [4, 29].flatMap((line) => titles.map((title) => `${line} ${title}`));
     assert.deepEqual((await lenses()).sort(), wanted.sort());
     await review.toggleHunk(input.modified, 4);
@@ -155,6 +155,17 @@ describe('review of changes', () => {
     assert.ok(input instanceof vscode.TabInputTextDiff);
     const all = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', input.modified, 100);
     assert.ok(all.some(({ command }) => command?.title === 'Allow once (2 files)'));
+    fakeHost.open(edit('2', [{ path: '.vscode/tasks.json', before: null, after: '{}' }]));
+    await review.openAsk('a', '2');
+    const guarded = front();
+    assert.ok(guarded instanceof vscode.TabInputTextDiff);
+    const row = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', guarded.modified, 100);
+    const titles = row.map(({ command }) => command?.title);
+    assert.deepEqual(
+      [titles[0], titles.at(-1)],
+      ['$(warning)', 'Changes what runs by itself or in builds'],
+      'the words are cut before the answers',
+    );
   });
 
   it('a text that is looked at has the keyboard and the answers over it, and closes with its question', async () => {
@@ -166,7 +177,7 @@ describe('review of changes', () => {
     assert.equal(editor.selection.active.character, 6);
     assert.equal(review.active?.kind, 'text');
     const all = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', editor.document.uri, 100);
-    assert.deepEqual(all.map((one) => one.command?.title).sort(), ['Allow once', 'Feedback', 'Reject']);
+    assert.deepEqual(all.map((one) => one.command?.title).sort(), ['$(comment)', 'Allow once', 'Reject']);
     fakeHost.close('1');
     await settled(() => !(front() instanceof vscode.TabInputText));
   });

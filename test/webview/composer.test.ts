@@ -135,7 +135,7 @@ test('Escape right after an answer stops nothing, however often it is pressed; o
   assert.equal(await stage.key('Escape'), true);
   await stage.key('Escape');
   assert.deepEqual(stage.intents, []);
-  assert.match(stage.text('.said'), /Esc stops nothing right after an answer/);
+  assert.match(stage.text('.said'), /Ignored right after an answer/);
   await stage.type('on');
   await stage.key('n');
   await stage.key('Escape');
@@ -161,6 +161,47 @@ test('Escape that closed a quick-pick, of whichever session, stops nothing when 
   stage.root.dispatchEvent(new window.Event('pointerdown') as never);
   await stage.key('Escape');
   assert.deepEqual(stage.intents, [{ type: 'cancel' }]);
+});
+
+test('the letter of an answer, typed before the next quick-pick is there, is no message and stays nowhere', async (t) => {
+  const now = t.mock.method(performance, 'now', () => 10_000);
+  const prompts = ({ intents }: Stage) => intents.filter(({ type }) => type === 'prompt');
+  const stage = await Stage.open(session(running));
+  await stage.type('a draft');
+  stage.composer.dispatchEvent(new window.Event('blur') as never);
+  for (const letter of ['a', 'R', 's']) {
+    stage.post({ type: 'pick', ask: { sessionId: 'other', askId: letter } });
+    stage.post({ type: 'pick' });
+    await stage.type(`a draft${letter}`);
+    await stage.key('Enter');
+    assert.equal(stage.composer.value, 'a draft');
+    // The pick comes before Enter.
+    await stage.type(`a draft${letter}`);
+    stage.post({ type: 'pick', ask: { sessionId: 'other', askId: `${letter}2` } });
+    await stage.settle();
+    assert.equal(stage.composer.value, 'a draft');
+  }
+  assert.deepEqual(prompts(stage), []);
+  assert.match(stage.text('.said'), /Ignored right after an answer/);
+  stage.post({ type: 'pick' });
+  now.mock.mockImplementation(() => 20_000);
+  await stage.type('a drafts');
+  await stage.key('Enter');
+  assert.equal(prompts(stage).length, 1, 'later it is a text as any other');
+});
+
+test('a word right after an answer is sent, and so is a letter once nothing runs', async () => {
+  for (const [now, text] of [
+    [running, 'yes'],
+    [{}, 'a'],
+  ] as const) {
+    const stage = await Stage.open(session(now));
+    stage.post({ type: 'pick', ask: { sessionId: 'other', askId: 'a' } });
+    stage.post({ type: 'pick' });
+    await stage.type(text);
+    await stage.key('Enter');
+    assert.equal(stage.intents.length, 1, text);
+  }
 });
 
 test('@ asks the host for files; the chosen one goes along with the prompt for as long as it is named', async () => {

@@ -4,6 +4,7 @@ import type { Approval, ApprovalDetail, AskId, Option } from '../../src/session/
 import { byPath, type FileDiffs, longNames, relativePath } from '../../src/session/select.ts';
 import {
   approvalHeading,
+  changesEndsOnly,
   dangerText,
   elsewhere,
   excerptOf,
@@ -19,7 +20,7 @@ import { textView } from '../markdownView.ts';
 import { byFolders, commandTitle, inWords, t, visible } from '../strings.ts';
 import type { SessionMemory } from '../ui.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { askerView, countdownView, type Paging, pagingView, scrollBox } from './askCard.ts';
+import { askerView, countdownView, type Paging, pagingView, scrollBox, warningLine } from './askCard.ts';
 import { counts, diffLines, unplacedNote } from './diff.ts';
 import { moreText, notShown, plainText, showMoreButton, shownCount } from './fold.ts';
 
@@ -41,6 +42,8 @@ const WORDS = 60;
 /** UTF-16 units of a command that a narrow card shows without scrolling; a longer one gets its dangerous parts shown separately. */
 const IN_SIGHT = 200;
 const EXCERPT = 60;
+/** Warnings that share a line, however narrow the card: more of them wrap. */
+const MOST_ON_A_LINE = 2;
 /** Milliseconds after which a press on the menu is meant for it: a card grows upwards, so that a row comes to lie under the pointer that opened it. */
 const MENU_UNREAD = 500;
 /** Answers in the agent's words that are buttons before the others fold into the menu. */
@@ -62,7 +65,7 @@ export function approvalView(view: View, ask: Approval, paging?: Paging): Templa
       <h2><bdi>${byFolders(heading)}</bdi></h2>
       ${amountView(ask, amount)} ${openDiffView(view, ask)} ${pagingView(paging)}
     </header>
-    ${askerView(ask)} ${countdownView(ask.until)} ${risksView(answers.dangers, ask)}
+    ${askerView(ask)} ${countdownView(ask.until)} ${risksView(view, answers.dangers, ask)}
     ${scrollBox(html`${cutTexts(view, ask, action)}${bodyView(view, ask, answers, given[EDITED]?.[0])}`)}
     ${wordsOpen ? wordsView(view, ask, answers, given[FEEDBACK]?.[0] ?? '') : answersView(view, ask, answers)}
   </section>`;
@@ -80,12 +83,25 @@ function openDiffView(view: View, ask: Approval): TemplateResult | typeof nothin
     @click=${() => view.act.review({ askId: ask.id })}>${iconOf('open')}</button>`;
 }
 
-function risksView(dangers: Dangers, { detail }: Approval): TemplateResult | typeof nothing {
+/** The warnings. One or two stand on one line; where they are cut there, a button shows them whole. */
+function risksView(view: View, dangers: Dangers, { id, detail }: Approval): TemplateResult | typeof nothing {
   if (dangers.length === 0) return nothing;
   const long = detail.type === 'command' && detail.command.length > IN_SIGHT ? detail.command : undefined;
   const part = ({ at }: Dangers[number]) =>
     long === undefined || !at ? nothing : html`: <code dir="ltr"><bdi>${visible(excerptOf(long, at, EXCERPT))}</bdi></code>`;
-  return html`<ul class="risks" aria-label=${t('Warning')}>${dangers.map((one) => html`<li>${iconOf('warning')}<span>${dangerText(one)}${part(one)}</span></li>`)}</ul>`;
+  const key = `ask:${id}:risks`;
+  const isOpen = isUnfolded(view.memory, key, false);
+  const mayFold = long === undefined && dangers.length <= MOST_ON_A_LINE;
+  const label = isOpen ? t('Show less') : t('Show all');
+  return warningLine(
+    mayFold && !isOpen,
+    html`<ul class="risks" aria-label=${t('Warning')}>${dangers.map((one) => html`<li class="risk" title=${dangerText(one)}>${iconOf('warning')}<span class="risk-words">${dangerText(one)}${part(one)}</span></li>`)}</ul>
+    ${
+      mayFold
+        ? html`<button class="risk-whole" type="button" title=${label} aria-label=${label} aria-expanded=${String(isOpen)} @click=${() => view.act.unfold(key, !isOpen)}>${iconOf(isOpen ? 'down' : 'chevron')}</button>`
+        : nothing
+    }`,
+  );
 }
 
 /** The full texts that the heading and the buttons truncate. */
@@ -150,7 +166,7 @@ function fileView(view: View, ask: Approval, file: FileDiffs, key: string, alone
             ${file.diffs.at(-1)?.after === null && !file.diffs.at(-1)?.summary ? html`<span class="tag">${t('deleted')}</span>` : nothing}
             ${counts(file.diffs)}</div>`
     }
-    ${unplacedNote(file.diffs)}${diffLines(view, key, file.diffs)}
+    ${unplacedNote(file.diffs)}${changesEndsOnly(ask, file.diffs) ? nothing : diffLines(view, key, file.diffs)}
   </div>`;
 }
 

@@ -58,6 +58,24 @@ function goDown(event: Event): void {
   if (box) box.scrollTop += box.clientHeight * 0.8;
 }
 
+/** The warnings of a card with the button that shows them whole; folded they share one line. */
+export function warningLine(folded: boolean, content: unknown): TemplateResult {
+  return html`<div class="risks-box ${folded ? 'folded' : ''}" ${ref(watchLine)}>${content}</div>`;
+}
+
+/** Marks a folded line of texts `cut` while one of them does not fit. */
+function watchLine(line: Element | undefined): void {
+  if (!line) return;
+  const update = () => {
+    const isCut = [...line.querySelectorAll('.risk-words')].some((one) => one.scrollWidth > one.clientWidth);
+    line.classList.toggle('cut', isCut);
+  };
+  if (typeof ResizeObserver !== 'function') return update();
+  const sizes = new ResizeObserver(update);
+  sizes.observe(line);
+  queueMicrotask(update);
+}
+
 /** Marks the box `cut` while there is more below; its listeners go with it. */
 function watch(box: Element | undefined): void {
   if (!box) return;

@@ -29,9 +29,9 @@ import {
 import { shortened, visibleText } from '../../session/visible.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { type AskPick, type AskPreview, type PickOutcome, pendingOutcome } from './askPick.ts';
-import { type ChangedLine, changedLines, linesToShow, rowsOf } from './changedLines.ts';
+import { type ChangedLine, changedLines, linesToShow, type PickPlace, rowsOf } from './changedLines.ts';
 import type { KeyGuard } from './keyboard.ts';
-import { asLines, commandLabel, commandRows, plainLabel, plainMarkdown, ROW_WIDTH } from './rowText.ts';
+import { asLines, commandLabel, commandRows, plainLabel, plainMarkdown } from './rowText.ts';
 
 export interface ApprovalPickPorts {
   /** True while this ask has just replaced another, which presses were meant for. */
@@ -44,11 +44,11 @@ export interface ApprovalPickPorts {
 export interface ApprovalPickSetting extends AnswerSetting {
   /** The diff is open beside the pick. */
   readonly diffOpen: boolean;
-  /** Pixels of a line in text editors. */
-  readonly lineHeight: number;
+  readonly room: PickRoom;
   readonly guard: KeyGuard;
 }
 
+type PickRoom = PickPlace['room'];
 type Action =
   | { readonly do: 'look'; readonly path?: string }
   | { readonly do: 'lookAtText'; readonly title: string; readonly text: string }
@@ -65,7 +65,7 @@ interface Active {
   readonly set: Row | undefined;
 }
 /** The input from which the rows are built. */
-interface PickInput extends Pick<ApprovalPickSetting, 'cwd' | 'feedback' | 'lineHeight'> {
+interface PickInput extends Pick<ApprovalPickSetting, 'cwd' | 'feedback' | 'room'> {
   readonly ask: Approval;
   readonly title: string;
   /** The file whose diff is open beside the pick. */
@@ -80,8 +80,6 @@ const NAME_IN_TITLE = LONGEST_TITLE - 100;
 const MOST_FILES = 50;
 /** Lines of a text shown under the answers. */
 const MOST_LINES = 8;
-/** Rows of changed lines that lie under the pick and are all shown in it: more would be out of sight. */
-const MOST_UNDER_PICK = 10;
 /** Letters beside a file's name. */
 const BESIDE_NAME = 10;
 /** Dangerous parts of a long command that get rows of their own. */
@@ -172,8 +170,8 @@ export class ApprovalPick implements AskPick {
   }
 
   #shown(): PickInput {
-    const { cwd, feedback, lineHeight } = this.#setting;
-    return { ask: this.#ask, title: this.#pick.title ?? '', cwd, feedback, lineHeight, openFile: this.#openFile };
+    const { cwd, feedback, room } = this.#setting;
+    return { ask: this.#ask, title: this.#pick.title ?? '', cwd, feedback, room, openFile: this.#openFile };
   }
 
   /** Ignores keys until the ask is drawn, and for a moment after; the hint appears when keys count. */
@@ -321,17 +319,17 @@ function pickRows(shown: PickInput): readonly Row[] {
   const asked = approvalAnswers(ask, shown);
   const { answers } = asked;
   const { first, more } = firstAnswers(answers);
-  const above = [...(looksFirst(asked, shown) ? [lookRow()] : []), ...first.map(answerRow)];
+  const above = [...(looksFirst(asked, shown) ? [lookRow()] : []), ...first.map((one) => answerRow(one, shown.room))];
   const lines = above.length + above.filter((row) => row.detail !== undefined).length;
   const details = [ask.detail, ...(ask.beside ?? [])].flatMap((detail) => detailRows(shown, detail, lines));
-  const title = isTitleCut(ask) ? textRows(ask.title.trim(), '') : [];
+  const title = isTitleCut(ask) ? textRows(ask.title.trim(), '', shown.room) : [];
   return [
     ...above,
-    ...(more.length > 0 ? [separator(commandTitle('diffAnswers')), ...more.map(answerRow)] : []),
+    ...(more.length > 0 ? [separator(commandTitle('diffAnswers')), ...more.map((one) => answerRow(one, shown.room))] : []),
     ...excerptRows(shown),
     ...title,
     ...details,
-    ...wordRows(answers, ask),
+    ...wordRows(answers, ask, shown.room),
   ];
 }
 
@@ -341,9 +339,9 @@ function looksFirst({ grave, once, answers }: ApprovalAnswers, shown: Omit<PickI
 }
 
 /** The answers as a card shows them, which prefers none that the pick does not prefer. */
-export function cardAnswers(ask: Approval, { diffOpen, lineHeight, ...setting }: Omit<ApprovalPickSetting, 'guard'>): ApprovalAnswers {
+export function cardAnswers(ask: Approval, { diffOpen, room, ...setting }: Omit<ApprovalPickSetting, 'guard'>): ApprovalAnswers {
   const asked = approvalAnswers(ask, setting);
-  return { ...asked, grave: looksFirst(asked, { ask, title: '', lineHeight, openFile: firstOpenFile(ask, diffOpen) }) };
+  return { ...asked, grave: looksFirst(asked, { ask, title: '', room, openFile: firstOpenFile(ask, diffOpen) }) };
 }
 
 /** The file whose diff opens with the pick. */
@@ -355,9 +353,9 @@ function lookRow(): Row {
   return { label: vscode.l10n.t('Look first'), letter: 'L', iconPath: keyIcon('L'), alwaysShow: true, action: { do: 'look' } };
 }
 
-function answerRow(answer: ApprovalAnswer): Row {
+function answerRow(answer: ApprovalAnswer, room: PickRoom): Row {
   const { letter } = answer;
-  const { description, detail } = wordsOf(answer);
+  const { description, detail } = wordsOf(answer, room);
   return {
     label: plainLabel(answer.label),
     alwaysShow: true,
@@ -369,7 +367,10 @@ function answerRow(answer: ApprovalAnswer): Row {
 }
 
 /** Places an answer's text: beside its label, on a line of its own where that is too short, and cut only where both are. */
-function wordsOf({ label, description }: ApprovalAnswer): {
+function wordsOf(
+  { label, description }: ApprovalAnswer,
+  room: PickRoom,
+): {
   readonly description?: string;
   readonly detail?: string;
   readonly isCut?: true;
@@ -377,16 +378,16 @@ function wordsOf({ label, description }: ApprovalAnswer): {
   if (description === undefined) return {};
   const words = plainLabel(description);
   const within = (width: number) => commandRows(words, 1, width).rows[0] ?? '';
-  if (within(Math.max(16, ROW_WIDTH - 4 - label.length)) === words) return { description: words };
-  const line = within(ROW_WIDTH);
+  if (within(Math.max(16, room.row - 4 - label.length)) === words) return { description: words };
+  const line = within(room.row);
   return line === words ? { detail: words } : { detail: `${line.trimEnd()}…`, isCut: true };
 }
 
 /** The agent's own answer texts in full, where no row holds them. */
-function wordRows(answers: readonly ApprovalAnswer[], ask: Approval): readonly Row[] {
-  const cut = answers.filter((one) => wordsOf(one).isCut);
+function wordRows(answers: readonly ApprovalAnswer[], ask: Approval, room: PickRoom): readonly Row[] {
+  const cut = answers.filter((one) => wordsOf(one, room).isCut);
   const words = [...cut.map(({ label, description }) => `${label}: ${description}`), ...longNames(ask)];
-  return words.length === 0 ? [] : textRows(words.join('\n'), vscode.l10n.t('Answers'));
+  return words.length === 0 ? [] : textRows(words.join('\n'), vscode.l10n.t('Answers'), room);
 }
 
 function separator(label: string): Row {
@@ -453,7 +454,8 @@ function isTitleCut(ask: Approval): boolean {
 
 /** True when the ask is longer than the pick and the diff beside it show. */
 function isCut({ ask, openFile, ...over }: Omit<PickInput, keyof AnswerSetting>): boolean {
-  const isLong = (text: string) => commandRows(text, MOST_LINES).more > 0;
+  const { room } = over;
+  const isLong = (text: string) => commandRows(text, linesIn(room), room.row).more > 0;
   if (isTitleCut(ask)) return true;
   return [ask.detail, ...(ask.beside ?? [])].some((detail) => {
     switch (detail.type) {
@@ -463,12 +465,12 @@ function isCut({ ask, openFile, ...over }: Omit<PickInput, keyof AnswerSetting>)
       case 'edit': {
         const files = filesOf(ask, detail.diffs);
         if (files.some(({ path }) => isLongName(fileName(path)))) return true;
-        if (files.length !== 1) return !areFew(files);
-        const lines = linesOf(files[0]?.diffs ?? []);
+        if (files.length !== 1) return !areFew(files, room);
+        const lines = linesOf(files[0]?.diffs ?? [], room);
         const shown = openFile === undefined ? lines : linesToShow(lines, { ...over, above: MOST_ANSWERS, folds: folds() });
         if (shown.some((line) => line.isCut)) return true;
-        if (openFile !== undefined) return rowsOf(shown) > MOST_UNDER_PICK;
-        return lines.length > MOST_LINES || detail.diffs.some((diff) => hunksOf(diff).tooLong);
+        if (openFile !== undefined) return rowsOf(shown) > room.under;
+        return lines.length > linesIn(room) || detail.diffs.some((diff) => hunksOf(diff).tooLong);
       }
       case 'mcp':
         return isLongName(detail.tool + detail.server) || isLong(inputText(detail.input));
@@ -479,14 +481,15 @@ function isCut({ ask, openFile, ...over }: Omit<PickInput, keyof AnswerSetting>)
 }
 
 /** True for changes of several files that the pick shows whole, so that none of their diffs has to be looked at. */
-function areFew(files: readonly FileDiffs[]): boolean {
+function areFew(files: readonly FileDiffs[], room: PickRoom): boolean {
   const all = files.flatMap(({ diffs }) => diffs);
   const isWhole = ({ diffs }: FileDiffs) =>
     unplacedNote(diffs) === '' && diffs.every((diff) => !diff.summary && hunksOf(diff).hunks.length > 0);
-  if (all.length > MOST_LINES || !files.every(isWhole)) return false;
-  if (all.map(hunksOf).reduce((sum, { added, removed }) => sum + added + removed, 0) > MOST_LINES) return false;
-  const lines = linesOf(all);
-  return rowsOf(lines) <= MOST_LINES && !lines.some(({ isCut }) => isCut);
+  const most = linesIn(room);
+  if (all.length > most || !files.every(isWhole)) return false;
+  if (all.map(hunksOf).reduce((sum, { added, removed }) => sum + added + removed, 0) > most) return false;
+  const lines = linesOf(all, room);
+  return rowsOf(lines) <= most && !lines.some(({ isCut }) => isCut);
 }
 
 /** True for a name that a title, or the rows of a file, may cut. */
@@ -495,11 +498,11 @@ function isLongName(name: string): boolean {
 }
 
 /** The dangerous parts of a command that its rows do not begin with, each in a row. */
-function excerptRows({ ask, cwd }: PickInput): readonly Row[] {
+function excerptRows({ ask, cwd, room }: PickInput): readonly Row[] {
   const { detail } = ask;
-  if (detail.type !== 'command' || fitsTitle(detail.command) || commandRows(detail.command, MOST_LINES).more === 0) return [];
+  if (detail.type !== 'command' || fitsTitle(detail.command) || commandRows(detail.command, linesIn(room), room.row).more === 0) return [];
   const marks = dangersOf(ask, cwd).flatMap(({ at }) => (at ? [at] : []));
-  const parts = new Set(marks.slice(0, MOST_EXCERPTS).map((at) => excerptOf(detail.command, at, ROW_WIDTH - 6)));
+  const parts = new Set(marks.slice(0, MOST_EXCERPTS).map((at) => excerptOf(detail.command, at, room.row - 6)));
   return parts.size === 0
     ? []
     : [separator(''), ...[...parts].map((part) => ({ ...plainRow(part), iconPath: new vscode.ThemeIcon('warning') }))];
@@ -507,14 +510,14 @@ function excerptRows({ ask, cwd }: PickInput): readonly Row[] {
 
 /** The details of an ask that the title does not show. `above`: number of rows above, two-line rows counted twice. */
 function detailRows(shown: PickInput, detail: ApprovalDetail, above: number): readonly Row[] {
-  const { ask, cwd, openFile } = shown;
+  const { ask, cwd, openFile, room } = shown;
   switch (detail.type) {
     case 'command': {
       const inTitle = detail === ask.detail && fitsTitle(detail.command);
       const folder = elsewhere(detail, cwd);
       const place = folder === undefined ? [] : [plainRow(vscode.l10n.t('in {0}', folder))];
       if (inTitle) return place.length > 0 ? [separator(''), ...place] : [];
-      return [...textRows(detail.command, ''), ...place];
+      return [...textRows(detail.command, '', room), ...place];
     }
     case 'edit': {
       const files = filesOf(ask, detail.diffs);
@@ -522,23 +525,26 @@ function detailRows(shown: PickInput, detail: ApprovalDetail, above: number): re
       const [only] = files;
       if (only && files.length === 1) {
         const name = fileName(only.path);
-        const whole = isLongName(name) ? textRows(name, '') : [];
-        return [...whole, ...changeRows(only, openFile === undefined ? undefined : shown, heading, above + whole.length)];
+        const whole = isLongName(name) ? textRows(name, '', room) : [];
+        return [...whole, ...changeRows(only, { shown, isOver: openFile !== undefined }, heading, above + whole.length)];
       }
-      const inPick = areFew(files);
+      const inPick = areFew(files, room);
       const open = files.filter(({ path }) => inPick || path === openFile);
       const amounts = changeAmounts(files.map(({ diffs }) => diffs));
-      const names = [...files.slice(0, MOST_FILES).flatMap((file, at) => fileRows(file, amounts[at] ?? '')), ...moreFiles(files, amounts)];
-      const changes = open.flatMap((file) => changeRows(file, inPick ? undefined : shown, fileLabel(file.path), above + names.length));
+      const names = [
+        ...files.slice(0, MOST_FILES).flatMap((file, at) => fileRows(file, amounts[at] ?? '', room)),
+        ...moreFiles(files, amounts),
+      ];
+      const changes = open.flatMap((file) => changeRows(file, { shown, isOver: !inPick }, fileLabel(file.path), above + names.length));
       return [...changes, separator(heading), ...names];
     }
     case 'mcp': {
       const input = inputText(detail.input);
-      return input === '' ? [] : textRows(input, '');
+      return input === '' ? [] : textRows(input, '', room);
     }
     case 'text': {
       const words = wordsBeside(ask, detail).trim();
-      return words === '' ? [] : textRows(detail.markdown ? plainMarkdown(words) : words, '');
+      return words === '' ? [] : textRows(detail.markdown ? plainMarkdown(words) : words, '', room);
     }
   }
 }
@@ -558,8 +564,8 @@ function fileName(path: string): string {
 }
 
 /** A name that is longer than a row goes on in the next. */
-function fileRows({ path, diffs }: FileDiffs, amount: string): readonly Row[] {
-  const [label = '', ...more] = commandRows(fileName(path), MOST_LINES, ROW_WIDTH - BESIDE_NAME).rows;
+function fileRows({ path, diffs }: FileDiffs, amount: string, room: PickRoom): readonly Row[] {
+  const [label = '', ...more] = commandRows(fileName(path), MOST_LINES, Math.max(8, room.row - BESIDE_NAME)).rows;
   const first: Row = {
     label,
     description: [fate(diffs), amount, unplacedNote(diffs)].filter(Boolean).join(' · '),
@@ -578,13 +584,19 @@ function moreFiles(files: readonly FileDiffs[], amounts: readonly string[]): rea
   return [{ label, iconPath: new vscode.ThemeIcon('ellipsis'), alwaysShow: true, action }];
 }
 
-/** The changed lines of a file that its diff may not show, because there is none or because the pick (`over`) lies over them. */
-function changeRows({ path, diffs }: FileDiffs, over: PickInput | undefined, heading: string, above: number): readonly Row[] {
+/** The changed lines of a file that its diff may not show, because there is none or because the pick lies over them. */
+function changeRows(
+  { path, diffs }: FileDiffs,
+  { shown, isOver }: { readonly shown: PickInput; readonly isOver: boolean },
+  heading: string,
+  above: number,
+): readonly Row[] {
+  const { room } = shown;
   const note = unplacedNote(diffs);
   const summaries = diffs.filter((diff) => diff.summary).map((diff) => plainRow(diff.after ?? diff.before ?? ''));
-  const lines = linesOf(diffs);
-  const outOfSight = over ? linesToShow(lines, { ...over, above: above + summaries.length, folds: folds() }) : lines;
-  const rows = over && rowsOf(outOfSight) <= MOST_UNDER_PICK ? outOfSight : outOfSight.slice(0, MOST_LINES);
+  const lines = linesOf(diffs, room);
+  const outOfSight = isOver ? linesToShow(lines, { ...shown, above: above + summaries.length, folds: folds() }) : lines;
+  const rows = isOver && rowsOf(outOfSight) <= room.under ? outOfSight : outOfSight.slice(0, linesIn(room));
   if (rows.length === 0 && summaries.length === 0 && note === '') return [];
   const more = lines.length - rows.length;
   const action: Action = { do: 'look', path };
@@ -605,8 +617,14 @@ function changeRows({ path, diffs }: FileDiffs, over: PickInput | undefined, hea
   ];
 }
 
-function linesOf(diffs: readonly Diff[]): readonly ChangedLine[] {
-  return changedLines(diffs, vscode.workspace.getConfiguration('diffEditor').get<boolean>('ignoreTrimWhitespace') === true);
+/** Lines of a text under the answers that are in sight. */
+function linesIn({ under }: PickRoom): number {
+  return Math.min(MOST_LINES, Math.max(2, under));
+}
+
+function linesOf(diffs: readonly Diff[], room: PickRoom): readonly ChangedLine[] {
+  const ignoresBlanks = vscode.workspace.getConfiguration('diffEditor').get<boolean>('ignoreTrimWhitespace') === true;
+  return changedLines(diffs, ignoresBlanks, room);
 }
 function folds(): boolean {
   return vscode.workspace.getConfiguration('diffEditor').get<boolean>('hideUnchangedRegions.enabled') === true;
@@ -624,8 +642,8 @@ function fate(diffs: readonly Diff[]): string {
   return becomes === 'deleted' ? vscode.l10n.t('deleted') : vscode.l10n.t('new');
 }
 
-function textRows(text: string, heading: string): readonly Row[] {
-  const { rows, more } = commandRows(text, MOST_LINES);
+function textRows(text: string, heading: string, room: PickRoom): readonly Row[] {
+  const { rows, more } = commandRows(text, linesIn(room), room.row);
   const lines: Row[] = rows.map((label) => ({ label, iconPath: new vscode.ThemeIcon('blank'), alwaysShow: true }));
   if (more > 0) {
     const label = t('Show {0} more {0|line|lines}', more);

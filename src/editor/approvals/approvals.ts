@@ -14,7 +14,7 @@ import type { Approval, Ask, AskId, AskRef, Session, SessionId } from '../../ses
 import type { ApprovalRule } from '../../session/policy.ts';
 import type { StoreChange } from '../../session/store.ts';
 import type { InputsShown, QuickInputs } from '../quickInputs.ts';
-import { ApprovalPick, cardAnswers } from './approvalPick.ts';
+import { ApprovalPick, type ApprovalPickSetting, cardAnswers } from './approvalPick.ts';
 import type { AskPick, AskPreview, PickOutcome } from './askPick.ts';
 import { ClickGuard, FocusReturn, KeyGuard } from './keyboard.ts';
 import { pickTitleOf } from './pickTitle.ts';
@@ -46,8 +46,7 @@ export interface ApprovalsDeps {
   readonly enterDiff: (sessionId: SessionId, askId: AskId) => void;
   /** Shows the ask with the keyboard in it, and closes it once it is answered. */
   readonly look: (sessionId: SessionId, askId: AskId, at: AskPreview) => void;
-  /** Pixels of a line in text editors. */
-  readonly lineHeight: () => number;
+  readonly room: () => ApprovalPickSetting['room'];
   /** Milliseconds until the user has stopped typing; an ask that appears by itself waits for that. */
   readonly idleIn: () => number;
   readonly openText: (title: string, text: string) => void;
@@ -113,7 +112,7 @@ export class Approvals implements Disposable {
 
   /** The answers to an approval as its card shows them. */
   onCard(session: Session, ask: Approval): ApprovalAnswers {
-    return cardAnswers(ask, { ...answerSetting(session), diffOpen: this.#opensDiff(ask), lineHeight: this.#deps.lineHeight() });
+    return cardAnswers(ask, { ...answerSetting(session), diffOpen: this.#opensDiff(ask), room: this.#deps.room() });
   }
 
   /** Shows this ask again. False when it is not open any more. */
@@ -341,7 +340,7 @@ export class Approvals implements Disposable {
       return new QuestionPick(ask, title, this.#progressOf(key), { openText, drawn, guard: new KeyGuard(quiet) });
     const diffOpen = this.#opensDiff(ask);
     if (diffOpen) openDiff(sessionId, ask.id);
-    const setting = { ...this.#settingOf(sessionId), diffOpen, lineHeight: this.#deps.lineHeight(), guard: new KeyGuard(quiet) };
+    const setting = { ...this.#settingOf(sessionId), diffOpen, room: this.#deps.room(), guard: new KeyGuard(quiet) };
     const clicks = this.#clicks;
     const isNew = () => clicks.has(key);
     const open = (path?: string) => openDiff(sessionId, ask.id, path);

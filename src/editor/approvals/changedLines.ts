@@ -1,6 +1,7 @@
 import { type DiffLine, hunksOf } from '../../session/hunks.ts';
 import type { Diff } from '../../session/model.ts';
-import { commandRows, linesUnderPick, ROW_WIDTH } from './rowText.ts';
+import { linesUnderPick, type PickRoom } from './pickRoom.ts';
+import { commandRows } from './rowText.ts';
 
 /** A changed line with the rows that show it in a pick, its sign before the first. */
 export interface ChangedLine extends DiffLine {
@@ -13,20 +14,18 @@ export interface ChangedLine extends DiffLine {
 
 /** Rows of a changed line, the letters beside it, and UTF-16 units of it that are laid out. */
 const [MOST_ROWS, BESIDE, LAID_OUT] = [4, 10, 2000];
-/** Columns that one side of a diff shows in a wide window. */
-const IN_SIGHT = 100;
 /** UTF-16 units shown on either side of the change in a line that is too long for its rows. */
 const AROUND = 20;
 
 /** The changed lines of a file. `ignoresBlanks`: the diff editor marks no change of blanks at either end of a line. */
-export function changedLines(diffs: readonly Diff[], ignoresBlanks: boolean): readonly ChangedLine[] {
+export function changedLines(diffs: readonly Diff[], ignoresBlanks: boolean, room: PickRoom): readonly ChangedLine[] {
   const runs = diffs.filter((diff) => !diff.summary).flatMap((diff) => hunksOf(diff).hunks.flatMap(runsOf));
   const pairs = runs.flatMap(({ removed, added }) => [
     ...removed.map((line, at) => ({ line, other: added[at]?.text })),
     ...added.map((line, at) => ({ line, other: removed[at]?.text })),
   ]);
   const unmarked = ignoresBlanks && pairs.every(({ line, other }) => differsInBlanks(line.text, other));
-  return pairs.map(({ line, other }) => shown(line, other, unmarked));
+  return pairs.map(({ line, other }) => shown(line, other, unmarked, room));
 }
 
 interface Run {
@@ -43,11 +42,11 @@ function runsOf(hunk: readonly DiffLine[]): readonly Run[] {
   return runs;
 }
 
-function shown(line: DiffLine, other: string | undefined, unmarked: boolean): ChangedLine {
+function shown(line: DiffLine, other: string | undefined, unmarked: boolean, room: PickRoom): ChangedLine {
   const { from, to } = changeIn(line.text, other);
-  const isOutOfSight = unmarked || (to > IN_SIGHT && to > from);
+  const isOutOfSight = unmarked || (to > room.columns && to > from);
   const layOut = (text: string) => {
-    const { rows, more } = commandRows(text.slice(0, LAID_OUT), MOST_ROWS, ROW_WIDTH - BESIDE);
+    const { rows, more } = commandRows(text.slice(0, LAID_OUT), MOST_ROWS, Math.max(8, room.row - BESIDE));
     return { rows, isCut: more > 0 };
   };
   const whole = differsInBlanks(line.text, other) || line.text.trim() === '' ? withBlanks : oneBlank;
@@ -87,8 +86,7 @@ function withBlanks(text: string): string {
 export interface PickPlace {
   readonly above: number;
   readonly title: string;
-  /** Pixels of a line in editors. */
-  readonly lineHeight: number;
+  readonly room: PickRoom;
   /** The diff editor folds what has not changed: a change may be anywhere, however far down in its file. */
   readonly folds: boolean;
 }

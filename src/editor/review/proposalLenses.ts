@@ -63,11 +63,13 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
       ];
     }
     const notes = [...shown.dangers.map(dangerText), ask.detail.type === 'edit' ? unplacedNote(ask.detail.diffs) : ''];
-    const warnings = index === 0 && notes.some(Boolean) ? `$(warning) ${notes.filter(Boolean).join(' · ')}` : undefined;
+    const warnings = index === 0 && notes.some(Boolean) ? notes.filter(Boolean).join(' · ') : undefined;
+    // A narrow diff cuts the end of the row: the sign of a warning and the answers come before its words.
     return [
-      ...lens(warnings, ''),
+      ...lens(warnings && '$(warning)', ''),
       ...answerLenses(uri, line, accept, shown),
       ...lens(editable && vscode.l10n.t('Leave out'), 'parley.toggleHunk'),
+      ...lens(warnings, ''),
     ];
   });
 }
@@ -77,10 +79,12 @@ function answerLenses(uri: vscode.Uri, line: number, accept: string | undefined,
   const lens = (title: string | undefined, command: string) => (title === undefined ? [] : [lensAt(line, title, command, [uri, line])]);
   return [
     ...lens(accept, 'parley.acceptDiff'),
-    // An icon, as on the card: with words the row is cut in a split diff.
+    // Icons, as on the card: with words the row is cut in a split diff, and in a narrow one.
     ...(hasMoreAnswers(shown) ? [lensAt(line, '$(chevron-down)', 'parley.diffAnswers', [uri, line], commandTitle('diffAnswers'))] : []),
     ...lens(reject?.label, 'parley.rejectDiff'),
-    ...(answers.some((one) => one.means === 'feedback') ? lens(vscode.l10n.t('Feedback'), 'parley.diffFeedback') : []),
+    ...(answers.some((one) => one.means === 'feedback')
+      ? [lensAt(line, '$(comment)', 'parley.diffFeedback', [uri, line], vscode.l10n.t('Feedback'))]
+      : []),
   ];
 }
 

@@ -124,7 +124,8 @@ function detailsOf(request: PermissionRequest, call: CallFacts, cwd: string): Pi
   if (changesNothing && command === undefined && call.rawInput !== null) beside.push({ type: 'text', text: pretty(call.rawInput) });
   const texts = [request.description ?? '', ...textsOf(call)].filter((text) => text.trim() !== '' && !isShownAlready(text, detail, call));
   const ends = changesNothing ? newEnds(call) : '';
-  if (ends !== '') beside.push({ type: 'text', text: ends });
+  const isSaid = beside.some((one) => one.type === 'text' && one.text === ends);
+  if (ends !== '' && !isSaid) beside.push({ type: 'text', text: ends });
   if (texts.length > 0) beside.push({ type: 'text', text: texts.join('\n') });
   return { detail, ...(beside.length > 0 ? { beside } : {}) };
 }

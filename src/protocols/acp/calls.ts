@@ -3,7 +3,7 @@ import { agentError, t } from '../../base/l10n.ts';
 import { writtenKey } from '../../base/paths.ts';
 import { type CallState, find, keys, put, type Table } from '../../conversation/state.ts';
 import type { CallChange } from '../../session/events.ts';
-import { endsIn } from '../../session/lineEnds.ts';
+import { changedEnds } from '../../session/lineEnds.ts';
 import type { Content, Diff, Output, ToolCall, ToolKind } from '../../session/model.ts';
 import { toContent } from './codec.ts';
 import { asItCame, type Current, locate } from './diffs.ts';
@@ -203,8 +203,8 @@ export const isWhole = (diffs: readonly Diff[]): boolean => diffs.length > 0 && 
 /** What edits make of line ends (`CRLF → LF`), which no diff shows. */
 export function newEnds({ edits }: CallFacts): string {
   const items = Object.values(edits).flatMap((edit) => edit.items);
-  const ends = items.map(({ oldText, newText }) => [endsIn(oldText ?? ''), endsIn(newText)]);
-  return [...new Set(ends.flatMap(([before, after]) => (before === after ? [] : [`${before} → ${after}`])))].join('\n');
+  const ends = items.map(({ oldText, newText }) => changedEnds(oldText ?? '', newText));
+  return [...new Set(ends.filter((one) => one !== ''))].join('\n');
 }
 export const allDiffs = (call: CallFacts): readonly Diff[] => Object.values(call.edits).flatMap((edit) => edit.diffs);
 /** A file of its edits is still being read. */

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ChangedLine, changedLines, linesToShow } from '../../../src/editor/approvals/changedLines.ts';
+import { pickRoom } from '../../../src/editor/approvals/pickRoom.ts';
 
-const over = { title: 'Edit a.ts', lineHeight: 16, above: 5, folds: false };
+const over = { title: 'Edit a.ts', room: pickRoom(undefined, 16), above: 5, folds: false };
 const filler = Array.from({ length: 60 }, (_, at) => `line ${at + 1}`);
 /** A change of one line, far enough down that no pick lies over it. */
 const edit = (before: string, after: string, ignoresBlanks = false) =>
   changedLines(
     [{ path: '/w/a.py', before: [...filler, before, 'end'].join('\n'), after: [...filler, after, 'end'].join('\n') }],
     ignoresBlanks,
+    over.room,
   );
 const rows = (lines: readonly ChangedLine[]) => lines.flatMap((line) => line.rows);
 
@@ -38,7 +40,7 @@ test('a line of which more changes than the pick can show is cut', () => {
 
 test('the last line end can be seen where it alone comes or goes', () => {
   const [ended, endless] = ['a\nb 2\n', 'a\nb 2'];
-  const of = (before: string, after: string) => rows(changedLines([{ path: '/w/a', before, after }], false));
+  const of = (before: string, after: string) => rows(changedLines([{ path: '/w/a', before, after }], false, over.room));
   assert.deepEqual(of(ended, endless), ['− b·2↵', '+ b·2']);
   assert.deepEqual(of(endless, ended), ['− b·2', '+ b·2↵']);
   assert.deepEqual(of(endless, `${ended}c`), ['− b·2', '+ b·2↵', '+ c']);
@@ -60,7 +62,11 @@ test('a change of blanks alone is shown in the pick where the diff editor does n
 
 test('lines that lie under the pick are shown, and what they make it cover', () => {
   const before = filler.join('\n');
-  const lines = changedLines([{ path: '/w/a.ts', before, after: before.replace('line 2', 'two').replace('line 40', 'forty') }], false);
+  const lines = changedLines(
+    [{ path: '/w/a.ts', before, after: before.replace('line 2', 'two').replace('line 40', 'forty') }],
+    false,
+    over.room,
+  );
   assert.deepEqual(rows(linesToShow(lines, over)), ['− line 2', '+ two']);
 });
 
