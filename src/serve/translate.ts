@@ -469,14 +469,16 @@ class ActionBuilder {
     for (const one of this.#chat.queuedMessages ?? [])
       if (!queue.some((prompt) => prompt.turnId === one.id))
         this.#append({ type: 'chat/pendingMessageRemoved', kind: 'queued', id: one.id });
+    const sent = this.#chat.steeringMessage;
+    const isQueued = queue.some((prompt) => prompt.turnId === sent?.id);
+    // VS Code takes a message that leaves the turn out of its queue, too, and has the host do the same (seen): it leaves before it waits there.
+    if (sent && isQueued) this.#append({ type: 'chat/pendingMessageRemoved', kind: 'steering', id: sent.id, _meta: { queued: true } });
     for (const prompt of queue)
-      if (!this.#chat.queuedMessages?.some((one) => one.id === prompt.turnId))
+      if (prompt.turnId === sent?.id || !this.#chat.queuedMessages?.some((one) => one.id === prompt.turnId))
         this.#append({ type: 'chat/pendingMessageSet', kind: 'queued', id: prompt.turnId, message: sentMessage(prompt) });
     const order = queue.map((prompt) => prompt.turnId);
     if (this.#chat.queuedMessages?.some((one, at) => one.id !== order[at])) this.#append({ type: 'chat/queuedMessagesReordered', order });
-    // After the queue: a client sees that its message waits there, before it learns that it has left the turn.
-    const sent = this.#chat.steeringMessage;
-    if (sent && sent.id !== steering?.id) this.#append({ type: 'chat/pendingMessageRemoved', kind: 'steering', id: sent.id });
+    if (sent && !isQueued && sent.id !== steering?.id) this.#append({ type: 'chat/pendingMessageRemoved', kind: 'steering', id: sent.id });
     if (steering?.kind === 'prompt' && sent?.id !== steering.id)
       this.#append({ type: 'chat/pendingMessageSet', kind: 'steering', id: steering.id, message: sentMessage(steering) });
     // Ends a prompt that no agent has accepted and whose agent is gone.

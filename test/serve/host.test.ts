@@ -776,6 +776,29 @@ test('what a client says while a turn runs is queued, and starts its turn from t
   assert.deepEqual([chat().activeTurn?.id, chat().activeTurn?.message.text, chat().queuedMessages], ['s', 'And then', undefined]);
 });
 
+test('a message into a turn whose agent takes none is not lost by a window that removes what has left its turn, as VS Code does', async (t) => {
+  const { client, chat, last, host, ...rest } = await opened(t);
+  const window = new AhpClient(host);
+  await window.open('window-2', 'Window');
+  await window.subscribe(CHAT);
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(rest);
+  last().ready();
+  const message = { text: 'And then', origin: { kind: 'user' } };
+  await window.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind: 'steering', id: 's', message });
+  await until(() => chat().steeringMessage === undefined && chat().queuedMessages?.[0]?.id === 's');
+  // By the protocol's own rules, in which a message that was removed is in no queue.
+  let queue: readonly string[] = [];
+  for (const { action } of window.envelopes) {
+    const { type, kind, id = '' } = action as { readonly type: string; readonly kind?: string; readonly id?: string };
+    if (type === 'chat/pendingMessageSet' && kind === 'queued') queue = [...queue, id];
+    if (type !== 'chat/pendingMessageRemoved' || kind !== 'steering') continue;
+    if (queue.includes(id)) await window.dispatch(CHAT, { type: 'chat/pendingMessageRemoved', kind: 'queued', id });
+  }
+  last().endTurn();
+  assert.deepEqual([chat().activeTurn?.id, chat().activeTurn?.message.text], ['s', 'And then']);
+});
+
 test('queued messages are put into another order by one client, for all of them and for the agent', async (t) => {
   const { client, host, chat, last, ...served } = await opened(t);
   const other = new AhpClient(host);
@@ -1870,8 +1893,8 @@ test('what is said while the agent starts reaches it in its order; nothing of it
     told.filter(({ type }) => type.startsWith('chat/pending')).map(({ type, kind }) => [type, kind]),
     [
       ['chat/pendingMessageSet', 'steering'],
-      ['chat/pendingMessageSet', 'queued'],
       ['chat/pendingMessageRemoved', 'steering'],
+      ['chat/pendingMessageSet', 'queued'],
     ],
   );
   again.last().endTurn();

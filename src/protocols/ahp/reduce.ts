@@ -104,7 +104,7 @@ function changeChat(state: ChatState, action: ChatAction): ChatState {
     case 'chat/pendingMessageSet':
       return withPending(state, action.kind, { id: action.id, message: action.message });
     case 'chat/pendingMessageRemoved':
-      return withoutPending(state, action.kind, action.id);
+      return removedPending(state, action);
     case 'chat/queuedMessagesReordered':
       return withOrder(state, action.order);
     case 'chat/draftChanged':
@@ -251,6 +251,12 @@ function withOrder(state: ChatState, order: readonly string[]): ChatState {
   const byId = new Map(queue.map((one) => [one.id, one]));
   const next = [...new Set([...order, ...byId.keys()])].flatMap((id) => byId.get(id) ?? []);
   return next.every((one, at) => one === queue[at]) ? state : { ...state, queuedMessages: next };
+}
+
+function removedPending(state: ChatState, { kind, id, _meta }: Extract<ChatAction, { type: 'chat/pendingMessageRemoved' }>): ChatState {
+  const { steeringMessage } = state;
+  const left = withoutPending(state, kind, id);
+  return _meta?.queued && left !== state && steeringMessage ? withPending(left, 'queued', steeringMessage) : left;
 }
 
 function withoutPending(state: ChatState, kind: 'queued' | 'steering', id: string): ChatState {

@@ -204,7 +204,12 @@ const chatAction: z.ZodMiniType<ChatAction> = z.discriminatedUnion('type', [
   z.object({ type: z.literal('chat/inputRequested'), ...inTurn, request }),
   z.object({ type: z.literal('chat/inputCompleted'), requestId: text, response, answers: may(z.record(text, z.unknown())) }),
   z.object({ type: z.literal('chat/pendingMessageSet'), kind, id: text, message }),
-  z.object({ type: z.literal('chat/pendingMessageRemoved'), kind, id: text }),
+  z.object({
+    type: z.literal('chat/pendingMessageRemoved'),
+    kind,
+    id: text,
+    _meta: may(z.object({ queued: may(z.literal(true)) })),
+  }),
   z.object({ type: z.literal('chat/queuedMessagesReordered'), order: list(text) }),
   z.object({
     type: z.literal('chat/toolCallConfirmed'),

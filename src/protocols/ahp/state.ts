@@ -292,7 +292,13 @@ export type ChatAction =
       readonly id: string;
       readonly message: Message;
     }
-  | { readonly type: 'chat/pendingMessageRemoved'; readonly kind: 'queued' | 'steering'; readonly id: string }
+  /** `queued`: it goes from the turn into the queue, of which clients that do not know this are told next. */
+  | {
+      readonly type: 'chat/pendingMessageRemoved';
+      readonly kind: 'queued' | 'steering';
+      readonly id: string;
+      readonly _meta?: { readonly queued?: true };
+    }
   /** Queued messages that are not named follow the named ones, in the order they had. */
   | { readonly type: 'chat/queuedMessagesReordered'; readonly order: readonly string[] }
   | { readonly type: 'chat/draftChanged'; readonly draft?: unknown };
