@@ -32,6 +32,17 @@ function whenReady(session: Pick<LiveSession, 'store'>): Promise<Session> {
   });
 }
 
+/** Says of the turns of a copy, as far as they are those of the original, when those were and how they ended: agents record neither. */
+function dateCopy(copy: Pick<LiveSession, 'publish'>, turns: readonly Turn[], originals: readonly Turn[]): void {
+  for (const [at, original] of originals.entries()) {
+    const turn = turns[at];
+    const { startedAt, endedAt, status, error } = original;
+    if (!turn || promptText(turn) !== promptText(original)) return;
+    if (status === 'running' || endedAt === undefined) continue;
+    copy.publish({ type: 'turn.dated', turnId: turn.id, startedAt, endedAt, status, ...(error ? { error } : {}) });
+  }
+}
+
 export interface Branch {
   readonly id: SessionId;
   /** The first turn of the copy that does not belong to the branch; the next prompt replaces it. */
@@ -73,6 +84,7 @@ export async function branchAfter(
   if (!fork) void branch.restart();
   try {
     const { turns } = await whenReady(branch);
+    if (fork) dateCopy(branch, turns, now.turns.slice(0, count));
     const next = left && fork ? turns[count] : undefined;
     if (left && fork && (next === undefined || promptText(next) !== promptText(left)))
       throw new Error('The agent has recorded this conversation differently. Fork from its last answer.');

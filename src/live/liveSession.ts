@@ -108,7 +108,7 @@ export class LiveSession implements HostedSession {
     this.#emit({ type: 'title.set', title, copyOf });
   }
 
-  /** Applies an event that the agent does not tell: of the file review, and of the clients of an agent host. */
+  /** Applies an event that the agent does not tell: of the file review, of the clients of an agent host, and of what a copy was made from. */
   publish(
     event: Extract<
       SessionEvent,
@@ -119,6 +119,7 @@ export class LiveSession implements HostedSession {
           | 'turn.ended'
           | 'turn.sender'
           | 'turn.retries'
+          | 'turn.dated'
           | 'corrections.set'
           | 'call.amended'
           | 'notice';

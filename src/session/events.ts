@@ -59,6 +59,15 @@ export type SessionEvent =
   | { readonly type: 'turn.sender'; readonly turnId: TurnId; readonly partId?: PartId; readonly sender: string }
   /** The turn tries a failed one again, which goes on for the clients of an agent host. */
   | { readonly type: 'turn.retries'; readonly turnId: TurnId; readonly failed: TurnId }
+  /** When a turn of a copied conversation was and how it ended: the agent's record of it says neither. */
+  | {
+      readonly type: 'turn.dated';
+      readonly turnId: TurnId;
+      readonly startedAt: number;
+      readonly endedAt: number;
+      readonly status: 'done' | 'cancelled' | 'failed';
+      readonly error?: Fault;
+    }
   | { readonly type: 'turn.activity'; readonly turnId: TurnId; readonly text: string | null }
   | { readonly type: 'turn.stopping'; readonly turnId: TurnId }
   | { readonly type: 'turn.adapterState'; readonly turnId: TurnId; readonly value: unknown }

@@ -87,6 +87,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'turn.sender':
     case 'turn.retries':
       return inTurn(session, event.turnId, (turn) => (event.type === 'turn.sender' ? withSender(turn, event) : withRetry(turn, event)));
+    case 'turn.dated':
+      return inTurn(session, event.turnId, (turn) => dated(turn, event));
     case 'turn.activity':
     case 'turn.stopping':
     case 'turn.adapterState':
@@ -242,6 +244,13 @@ function withProgress(turn: Turn, event: Progress, asks: readonly Ask[]): Turn {
 
 function withRetry(turn: Turn, { failed }: Extract<SessionEvent, { type: 'turn.retries' }>): Turn {
   return turn.retries === failed ? turn : { ...turn, retries: failed };
+}
+
+/** Only of a turn that is over. */
+function dated(turn: Turn, { startedAt, endedAt, status, error }: Extract<SessionEvent, { type: 'turn.dated' }>): Turn {
+  if (turn.status === 'running') return turn;
+  const { error: _, ...rest } = turn;
+  return { ...rest, startedAt, endedAt, status, ...(error ? { error } : {}) };
 }
 
 /** The disk may tell more of a turn once it is over. */

@@ -170,6 +170,42 @@ test('a fork is a further chat of its session, of the agent’s copy up to that 
   await again.ask('disposeSession', { channel: SESSION });
 });
 
+test('the turns of a fork were when those of the original were, and ended as they did, also after a restart', async (t) => {
+  const folder = hostFolder();
+  const { client, conversations, end } = await twoTurns(t, { fork: true }, hosting(folder, Date.now, randomUUID));
+  await client.dispatch(CHAT, prompt('t3', 'Three'));
+  await until(() => conversations[0]?.prompts().length === 3);
+  conversations[0]?.endTurn('cancelled');
+  await until(() => client.chats.get(CHAT)?.turns.length === 3);
+  const forked = forkAfter(client, 't3');
+  await until(() => conversations.length === 2);
+  for (const [at, text] of ['One', 'Two', 'Three'].entries())
+    conversations[1]?.say(
+      { type: 'turn.started', turnId: `h${at}`, at: 9_000_000_000_000, prompt: [{ type: 'text', text }] },
+      { type: 'turn.ended', turnId: `h${at}`, at: 9_000_000_000_000, status: 'done' },
+    );
+  conversations[1]?.ready({ fork: true });
+  await forked;
+  await follow(client, FORK);
+  const facts = (chat: ChatState | undefined) => chat?.turns.map(({ startedAt, duration, state }) => [startedAt, duration, state]);
+  // The agent of the test says these times of all its turns.
+  const at = new Date(1).toISOString();
+  const original = [
+    [at, 1, 'complete'],
+    [at, 1, 'complete'],
+    [at, 1, 'cancelled'],
+  ];
+  assert.deepEqual(facts(client.chats.get(FORK)), original);
+  await end();
+  const second = hosting(folder, Date.now, randomUUID);
+  t.after(second.end);
+  await second.host.restore();
+  const again = new AhpClient(second.host);
+  await again.open();
+  await follow(again, SESSION, CHAT, FORK);
+  assert.deepEqual(facts(again.chats.get(FORK)), original);
+});
+
 test('an agent that copies whole conversations only is forked from its last answer; from before, that is refused in words', async (t) => {
   const { client, conversations, session } = await twoTurns(t, { fork: true });
   assert.deepEqual(await agentsOf(client), {}, 'windows, which fork from before a prompt only, offer none');

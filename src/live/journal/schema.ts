@@ -236,6 +236,13 @@ const events: { readonly [Type in SessionEvent['type']]: z.ZodMiniType } = {
   'turns.removed': z.looseObject({ from: text }),
   'turn.sender': z.looseObject({ turnId, partId: optional(text), sender: text }),
   'turn.retries': z.looseObject({ turnId, failed: text }),
+  'turn.dated': z.looseObject({
+    turnId,
+    startedAt: number,
+    endedAt: number,
+    status: z.enum(['done', 'cancelled', 'failed']),
+    error: optional(fault),
+  }),
   'turn.activity': z.looseObject({ turnId, text: z.nullable(text) }),
   'turn.stopping': z.looseObject({ turnId }),
   'turn.adapterState': z.looseObject({ turnId, value: z.unknown() }),
