@@ -38,6 +38,13 @@ export interface Service {
 
 /** An OpenAI-compatible chat service on 127.0.0.1 that gives the replies in order; the last one again and again. */
 export async function startService(t: TestContext, replies: readonly Reply[]): Promise<Service> {
+  const { end, ...service } = await serve(replies);
+  t.after(end);
+  return service;
+}
+
+/** The same for longer than a test, until it is ended. */
+export async function serve(replies: readonly Reply[]): Promise<Service & { end(): void }> {
   const bodies: Body[] = [];
   const keys: (string | undefined)[] = [];
   const first: Reply[] = [];
@@ -59,10 +66,6 @@ export async function startService(t: TestContext, replies: readonly Reply[]): P
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/v1`,
@@ -71,6 +74,10 @@ export async function startService(t: TestContext, replies: readonly Reply[]): P
     next: (...more) => first.push(...more),
     when: (text, ...more) => special.push({ text, replies: [...more] }),
     aborted: () => aborted,
+    end: () => {
+      server.closeAllConnections();
+      server.close();
+    },
   };
 }
 
