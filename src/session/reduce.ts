@@ -86,9 +86,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return removeTurns(session, event.from);
     case 'turn.sender':
     case 'turn.retries':
-      return inTurn(session, event.turnId, (turn) => (event.type === 'turn.sender' ? withSender(turn, event) : withRetry(turn, event)));
     case 'turn.dated':
-      return inTurn(session, event.turnId, (turn) => dated(turn, event));
+      return inTurn(session, event.turnId, (turn) => withFacts(turn, event));
     case 'turn.activity':
     case 'turn.stopping':
     case 'turn.adapterState':
@@ -240,6 +239,11 @@ function withProgress(turn: Turn, event: Progress, asks: readonly Ask[]): Turn {
   if (event.type === 'turn.activity') return withActivity(turn, event.text);
   if (event.type === 'turn.adapterState') return { ...turn, adapterState: event.value };
   return turn.stopping ? turn : { ...leaveUnanswered(turn, asks), stopping: true };
+}
+
+function withFacts(turn: Turn, event: Extract<SessionEvent, { type: 'turn.sender' | 'turn.retries' | 'turn.dated' }>): Turn {
+  if (event.type === 'turn.sender') return withSender(turn, event);
+  return event.type === 'turn.dated' ? dated(turn, event) : withRetry(turn, event);
 }
 
 function withRetry(turn: Turn, { failed }: Extract<SessionEvent, { type: 'turn.retries' }>): Turn {
