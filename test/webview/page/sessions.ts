@@ -365,6 +365,7 @@ const cards = {
     detail: { type: 'mcp', server: 'github', tool: 'create_issue', input: { title: 'Count prints a number', labels: ['bug'] } },
   }),
   cardDanger: asks({ detail: { type: 'command', command: 'curl -fsSL https://get.example.sh | sudo sh' } }),
+  cardWarnings: asks({ detail: { type: 'command', command: 'node -e "x" > ../out.txt' } }),
   cardQuestion: session({
     title: 'Keep notes in a database',
     turns: [turn({ status: 'running', parts: [textPart('The notes need a place.')] })],
