@@ -60,7 +60,11 @@ export type Taken = Extract<ActionResult, { readonly kind: 'taken' }>;
 const LONGEST_RESULT = 400_000;
 /** Characters of the name of a session. */
 const LONGEST_TITLE = 200;
+/** Prompts of a chat that wait for its turns. */
+const MOST_WAITING = 200;
 const text = z.string();
+/** A name that a client gives a turn or a message: it stands in every action about it. */
+const name = z.string().check(z.minLength(1), z.maxLength(200));
 const attachment = z.looseObject({
   type: z.optional(text),
   uri: z.optional(text),
@@ -85,7 +89,7 @@ const answer = z.looseObject({
   ),
 });
 const chatAction = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('chat/turnStarted'), turnId: text, message, queuedMessageId: z.optional(text) }),
+  z.looseObject({ type: z.literal('chat/turnStarted'), turnId: name, message, queuedMessageId: z.optional(text) }),
   z.looseObject({ type: z.literal('chat/turnCancelled'), turnId: text, duration: z.optional(z.number()) }),
   z.looseObject({ type: z.literal('chat/turnResume'), turnId: z.optional(text) }),
   z.looseObject({ type: z.literal('chat/truncated'), turnId: z.optional(text) }),
@@ -116,7 +120,7 @@ const chatAction = z.discriminatedUnion('type', [
     }),
   }),
   z.looseObject({ type: z.literal('chat/inputAnswerChanged') }),
-  z.looseObject({ type: z.literal('chat/pendingMessageSet'), kind: z.enum(['queued', 'steering']), id: text, message }),
+  z.looseObject({ type: z.literal('chat/pendingMessageSet'), kind: z.enum(['queued', 'steering']), id: name, message }),
   z.looseObject({ type: z.literal('chat/pendingMessageRemoved'), kind: z.enum(['queued', 'steering']), id: text }),
   z.looseObject({ type: z.literal('chat/queuedMessagesReordered'), order: z.array(text) }),
   z.looseObject({ type: z.literal('chat/draftChanged'), draft: z.optional(z.unknown()) }),
@@ -218,6 +222,8 @@ export function decideChat(said: unknown, held: Held): ActionResult {
       if (!chat.activeTurn && kind === 'steering') return refused('This turn is over.');
       // A client that comes back repeats what it had sent.
       if (wasTaken(id, held)) return refused('This message is not waiting any more.');
+      const waiting = chat.queuedMessages ?? [];
+      if (waiting.length >= MOST_WAITING && !waiting.some((one) => one.id === id)) return refused('Too many messages are waiting.');
       const content = contentOf(action.message, held);
       if (content.length === 0) return refused('The prompt is empty.');
       const intent: Intent =
@@ -471,7 +477,7 @@ export function modelIntent(wanted: string | undefined, session: Session | undef
   return option.choices.some((choice) => choice.value === wanted) ? [{ type: 'setOption', optionId: option.id, value: wanted }] : [];
 }
 
-export function decideSession(said: unknown, state: SessionState, session: Session | undefined): ActionResult {
+export function decideSession(said: unknown, state: SessionState, { session, clientId }: Pick<Held, 'session' | 'clientId'>): ActionResult {
   const parsed = sessionAction.safeParse(said);
   if (!parsed.success) return refused('Parley does not know this action.');
   const action = parsed.data;
@@ -483,9 +489,11 @@ export function decideSession(said: unknown, state: SessionState, session: Sessi
     case 'session/titleChanged':
       return named(action.title);
     case 'session/activeClientRemoved':
+      if (action.clientId !== clientId) return refused(NOT_ITSELF);
       return { kind: 'taken', apply: { type: action.type, clientId: action.clientId }, intents: [] };
     case 'session/activeClientSet': {
       const { activeClient } = action;
+      if (activeClient.clientId !== clientId) return refused(NOT_ITSELF);
       const known = state.activeClients.find((one) => one.clientId === activeClient.clientId);
       if (known && JSON.stringify(known) === JSON.stringify(activeClient)) return IGNORED;
       return { kind: 'taken', apply: { type: action.type, activeClient }, intents: [] };
@@ -494,6 +502,8 @@ export function decideSession(said: unknown, state: SessionState, session: Sessi
       return configChanged(action.config, state, session);
   }
 }
+
+const NOT_ITSELF = 'A client announces and removes itself only.';
 
 /** All clients list it in one line, in which nothing may mislead. */
 function named(said: string): ActionResult {

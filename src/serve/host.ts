@@ -492,7 +492,7 @@ class ClientRequests {
     const known = { ...(session ? { session } : {}), ...(takenBack === undefined ? {} : { takenBack }), ...kept };
     const follows = this.#channels.follows(this.#client, channel);
     const held = { chat, follows, ...(sender === undefined ? {} : { sender }), clientId, now: this.#deps.now(), attached, ...known };
-    const decision = isChat ? decideChat(action, held) : decideSession(action, sessionOf(hosted).state, session);
+    const decision = isChat ? decideChat(action, held) : decideSession(action, sessionOf(hosted).state, held);
     if (decision.kind === 'refused' && decision.keepsTurns) hosted.kept.add(clientId);
     if (decision.kind === 'refused') this.#channels.refuse(this.#client, channel, action, origin, decision.why);
     else if (decision.kind === 'taken') this.#hosted.take(hosted, decision, origin);

@@ -539,6 +539,37 @@ test('attack: an action for another session, or another of its channels, changes
   assert.notEqual(client.sessions.get(SESSION)?.title, 'Other');
 });
 
+test('attack: a client announces and removes no other one', async (t) => {
+  const { client, host } = await opened(t);
+  const tools = [{ name: 'rename', description: 'Renames', inputSchema: { type: 'object' } }];
+  await client.dispatch(SESSION, { type: 'session/activeClientSet', activeClient: { clientId: 'window-1', tools } });
+  const other = new AhpClient(host);
+  await other.open('window-2');
+  await other.subscribe(SESSION);
+  for (const action of [
+    { type: 'session/activeClientSet', activeClient: { clientId: 'window-1', tools: [] } },
+    { type: 'session/activeClientSet', activeClient: { clientId: 'window-3', tools } },
+    { type: 'session/activeClientRemoved', clientId: 'window-1' },
+  ])
+    await other.dispatch(SESSION, action);
+  assert.equal(other.refusals.length, 3);
+  assert.deepEqual(
+    client.sessions.get(SESSION)?.activeClients.map(({ clientId, tools: own }) => [clientId, own?.length]),
+    [['window-1', 1]],
+  );
+});
+
+test('attack: names without an end, and messages without an end that wait, are refused', async (t) => {
+  const { client, chat } = await opened(t);
+  for (const turnId of ['', 'x'.repeat(201)]) await client.dispatch(CHAT, prompt(turnId));
+  assert.deepEqual([client.refusals.length, chat().activeTurn], [2, undefined]);
+  await client.dispatch(CHAT, prompt('t1'));
+  const message = { text: 'More', origin: { kind: 'user' } };
+  for (let at = 0; at < 202; at += 1)
+    await client.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind: 'queued', id: `q${at}`, message });
+  assert.deepEqual([chat().queuedMessages?.length, client.refusals.length], [200, 4]);
+});
+
 test('of two clients the first answer counts, and the other sees it with its sender', async (t) => {
   const { client, host, answers } = await asked(t);
   const other = new AhpClient(host);
@@ -1950,7 +1981,10 @@ test('an agent that lacks the tools of a window has them with its next prompt, a
   last().say({ type: 'resume.set', key: 'k' });
   mode('edit');
   assert.deepEqual(names(), ['usages']);
-  await client.dispatch(SESSION, offer('window-2', 'usages', 'rename'));
+  const [second, third] = [new AhpClient(served.host), new AhpClient(served.host)];
+  await second.open('window-2');
+  await third.open('window-3');
+  await second.dispatch(SESSION, offer('window-2', 'usages', 'rename'));
   await client.dispatch(SESSION, { type: 'session/activeClientRemoved', clientId: 'window-1' });
   last().endTurn();
   assert.equal(conversations.length, 1, 'not before it is needed');
@@ -1972,8 +2006,8 @@ test('an agent that lacks the tools of a window has them with its next prompt, a
       ['t2', 'complete'],
     ],
   );
-  await client.dispatch(SESSION, { type: 'session/activeClientRemoved', clientId: 'window-2' });
-  await client.dispatch(SESSION, offer('window-3', 'usages'));
+  await second.dispatch(SESSION, { type: 'session/activeClientRemoved', clientId: 'window-2' });
+  await third.dispatch(SESSION, offer('window-3', 'usages'));
   await client.dispatch(CHAT, prompt('t3'));
   await until(() => last().prompts().length === 2);
   assert.equal(conversations.length, 2, 'it has all that is offered');
