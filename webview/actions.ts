@@ -2,6 +2,7 @@ import type { Calls, ModelLine, ViewCall } from '../src/bridge/contract.ts';
 import type { Content } from '../src/session/model.ts';
 import { isAttached, promptText } from '../src/session/select.ts';
 import { notMentioned } from './attachments.ts';
+import { keepingPicture } from './clipboard.ts';
 import { absolute } from './links.ts';
 import type { Page } from './page.ts';
 import { saidIn, wayToEdit } from './parts/retryActions.ts';
@@ -117,6 +118,13 @@ function addDropped(page: Page, paths: readonly string[]): void {
     page.changed();
   };
   page.host.call('folders', { paths: paths.slice(0, 100) }).then(add, () => add([]));
+}
+
+/** Attaches the selection of the terminal, which the host reads by the clipboard, and puts the picture back that was there. */
+export function attachTerminal(page: Page): void {
+  keepingPicture(() => page.host.call('addTerminal', {})).catch((error: unknown) =>
+    page.showMessage(t('{0} failed: {1}', t('Terminal'), messageOf(error)), 'error'),
+  );
 }
 
 /** The actions of the list of sessions. */

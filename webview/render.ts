@@ -2,7 +2,7 @@ import { keyed } from 'lit/directives/keyed.js';
 import { html, nothing, render, type TemplateResult } from 'lit/html.js';
 import type { ToView } from '../src/bridge/contract.ts';
 import type { AskRef, Command, Session, SessionId } from '../src/session/model.ts';
-import { actions, editMessage } from './actions.ts';
+import { actions, attachTerminal, editMessage } from './actions.ts';
 import { answerPaths, followLinks } from './answerLinks.ts';
 import { Composer } from './composer.ts';
 import { dockView, linkView } from './frame.ts';
@@ -133,6 +133,8 @@ export class ChatRenderer {
         this.#uncover();
         this.#composer.insert(message.content);
         return this.#composer.focus();
+      case 'keepPicture':
+        return attachTerminal(this.#page);
       case 'edit':
         this.#uncover();
         return editMessage(this.#page, message.sessionId, message.turnId);

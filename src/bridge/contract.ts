@@ -31,6 +31,8 @@ export type ToView =
     }
   /** Puts something into the composer: text at the caret, or an attachment. */
   | { readonly type: 'insert'; readonly content: Content }
+  /** The page keeps the picture that the clipboard may hold, while the host reads the selection of the terminal by it. */
+  | { readonly type: 'keepPicture' }
   /** The message of that turn goes into the composer, to be sent in its place. */
   | { readonly type: 'edit'; readonly sessionId: SessionId; readonly turnId: string }
   /** The page takes the keyboard, and tells once it has it. `back`: the caret stays where the user has put it meanwhile. */
@@ -108,6 +110,8 @@ export interface MentionedContext {
 }
 /** `browse`: files that the user picks in a dialog. */
 export const CONTEXT_KINDS = ['selection', 'problems', 'changes', 'terminal', 'openEditors', 'browse'] as const;
+/** The argument of the command that reads the terminal's selection, where a page keeps the picture on the clipboard meanwhile. */
+export const PICTURE_KEPT = 'pictureKept';
 export type ContextKind = (typeof CONTEXT_KINDS)[number];
 
 /** Code in colours. */
@@ -149,6 +153,8 @@ export interface Calls {
   findSymbols: { readonly params: { readonly query: string }; readonly result: readonly MentionedPlace[] };
   /** Returns the prompt content of a chosen context; empty when it is gone. */
   attach: { readonly params: { readonly kind: ContextKind }; readonly result: readonly Content[] };
+  /** Attaches the selection of the terminal: what is on the clipboard is kept until that is answered. */
+  addTerminal: { readonly params: Record<string, never>; readonly result: null };
   /** The models that the configured endpoint offers; rejects when it cannot be asked. */
   models: { readonly params: Record<string, never>; readonly result: readonly ModelLine[] };
   lookAround: { readonly params: Record<string, never>; readonly result: Surroundings };

@@ -135,6 +135,13 @@ export class ChatView implements Disposable {
     await this.focus();
   }
 
+  /** Lets the page attach the selection of the terminal. False when there is no page. */
+  async keepPicture(): Promise<boolean> {
+    await this.focus();
+    this.#open?.link.keepPicture();
+    return this.#open !== undefined;
+  }
+
   /** Puts the message of a turn into the composer, to be sent in its place. */
   async edit(sessionId: SessionId, turnId: TurnId): Promise<void> {
     await this.focus();

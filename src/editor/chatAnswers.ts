@@ -1,6 +1,6 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
-import type { Answers, SetupLine } from '../bridge/contract.ts';
+import { type Answers, PICTURE_KEPT, type SetupLine } from '../bridge/contract.ts';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
@@ -171,6 +171,10 @@ function editorAnswers(deps: ChatAnswersDeps) {
     findSymbols: async ({ query }) => (await mentions()).findSymbols(query),
     lookAround: async () => (await import('./context.ts')).surroundings(await sessionFolder(deps.inputs, false)),
     attach: async ({ kind }) => (await import('./context.ts')).contextContent(kind, deps.recent.last),
+    addTerminal: async () => {
+      await deps.run('parley.addTerminal', PICTURE_KEPT);
+      return null;
+    },
     open: async ({ path: file, line, column }) => {
       const wanted = absolute(file, sessions);
       if (!inWorkspace(wanted) && !sessions.all.some((id) => isNamedBy(known(sessions, id).store.now, wanted))) {

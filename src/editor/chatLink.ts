@@ -87,6 +87,11 @@ export class ChatLink implements Disposable {
     this.#postLater({ type: 'insert', content });
   }
 
+  /** Lets the page attach the selection of the terminal, which goes over the clipboard. */
+  keepPicture(): void {
+    this.#postLater({ type: 'keepPicture' });
+  }
+
   /** Puts the message of a turn into the composer, to be sent in its place. */
   edit(sessionId: SessionId, turnId: TurnId): void {
     this.#postLater({ type: 'edit', sessionId, turnId });

@@ -80,6 +80,13 @@ export class ChatPanels implements Disposable {
     return this.focusFront();
   }
 
+  /** Lets the tab in front attach the selection of the terminal. False when there is none. */
+  keepPictureFront(): boolean {
+    const isThere = this.focusFront();
+    this.#front?.link.keepPicture();
+    return isThere;
+  }
+
   /** Puts the message of a turn into the composer of the tab in front. False when that shows another session. */
   editFront(sessionId: SessionId, turnId: TurnId): boolean {
     if (this.front !== sessionId) return false;

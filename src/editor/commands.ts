@@ -99,6 +99,7 @@ function chatInFront(deps: CommandDeps) {
     focus: async () => {
       if (!panels.focusFront()) await chat.focus();
     },
+    keepPicture: async () => panels.keepPictureFront() || chat.keepPicture(),
     insert: async (contents: readonly Content[]) => {
       if (contents.length === 0) return;
       // A recording has no composer; new sessions open in the side bar.

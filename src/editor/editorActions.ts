@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { PICTURE_KEPT } from '../bridge/contract.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
 import type { Content } from '../session/model.ts';
 import { isRecorded, linesText } from '../session/select.ts';
@@ -12,7 +13,7 @@ import { type CommitMessageDeps, commitMessageCommands } from './writeCommitMess
 export interface EditorActionDeps extends CommitMessageDeps {
   readonly sessions: SessionHost;
   readonly starter: Pick<Starter, 'start'>;
-  readonly chat: Pick<ChatView, 'focus' | 'insert'>;
+  readonly chat: Pick<ChatView, 'focus' | 'insert' | 'keepPicture'>;
   readonly newId: () => string;
 }
 
@@ -52,10 +53,13 @@ export function editorCommands(deps: EditorActionDeps) {
       const place = await placeOf(uri, range);
       if (place) await chat.insert(problemContents(place));
     },
-    'parley.addTerminal': async () => {
+    'parley.addTerminal': async (from?: unknown) => {
       // With a terminal, the editor itself says that nothing is selected.
       if (!vscode.window.activeTerminal) return void vscode.window.showInformationMessage(vscode.l10n.t('Nothing found'));
-      await chat.insert(attached(vscode.l10n.t('Terminal'), await terminalSelection(deps.newId())));
+      // A clipboard without text may hold a picture, which only a page can put back: it does, and calls this command once more.
+      const isKept = from === PICTURE_KEPT || (await vscode.env.clipboard.readText()) !== '';
+      if (!isKept && (await chat.keepPicture())) return;
+      await chat.insert(attached(vscode.l10n.t('Terminal'), await terminalSelection(deps.newId(), from === PICTURE_KEPT)));
     },
     'parley.addTestFailure': async (failure?: unknown) => chat.insert(failureContent(failure)),
     'parley.addChange': async (...resources: unknown[]) => chat.insert(await changeContents(resources)),
@@ -139,14 +143,14 @@ function problemContents({ document, range }: EditorRange): readonly Content[] {
 
 /**
  * Reads the terminal's selection through the clipboard, the only way there is, and restores the clipboard. `mark` is put there meanwhile, as the same
- * words may be on it already. A clipboard without text may hold a picture, which extensions cannot write back: nothing is written over it here.
+ * words may be on it already. A clipboard without text may hold a picture: unless a page keeps that, nothing is written over it here.
  */
-async function terminalSelection(mark: string): Promise<string> {
+async function terminalSelection(mark: string, isPictureKept: boolean): Promise<string> {
   const held = await vscode.env.clipboard.readText();
-  if (held !== '') await vscode.env.clipboard.writeText(mark);
+  if (held !== '' || isPictureKept) await vscode.env.clipboard.writeText(mark);
   await vscode.commands.executeCommand('workbench.action.terminal.copySelection');
   const text = await vscode.env.clipboard.readText();
-  if (held !== '') await vscode.env.clipboard.writeText(held);
+  if (held !== '' || isPictureKept) await vscode.env.clipboard.writeText(held);
   return text === mark ? '' : text;
 }
 

@@ -60,6 +60,7 @@ const calls = z.discriminatedUnion('method', [
   call('findMentions', z.strictObject({ query: short })),
   call('findSymbols', z.strictObject({ query: short })),
   call('attach', z.strictObject({ kind: z.enum(CONTEXT_KINDS) })),
+  call('addTerminal', nothing),
   call('models', nothing),
   call('lookAround', nothing),
   call('findSetups', nothing),

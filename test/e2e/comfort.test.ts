@@ -21,6 +21,8 @@ export class Tally<T extends string> {
   }
 }
 `;
+/** A picture of one pixel. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const peer = await wirePeer(
   {
     initialize: { server: { name: 'Kimi Code CLI', version: '1.49.0' }, capabilities: { supports_image: true } },
@@ -125,5 +127,37 @@ test(
       await page.keyboard.press('Escape');
       await chat.composer.fill('');
     }
+  }),
+);
+
+test(
+  'the selection of the terminal is attached, and the text or the picture on the clipboard is there as before',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await window.openChat();
+    await window.command('Terminal: Create New Terminal');
+    const terminal = page.locator('.terminal-wrapper.active .xterm');
+    await terminal.waitFor();
+    await page.keyboard.type('echo tally-$((40+2))\n');
+    const added = async (count: number) => {
+      await window.command('Terminal: Select All');
+      await window.command('Parley: Add Terminal Selection to Chat');
+      await until(async () => (await chat.frame.locator('.attachment').count()) === count, `${count} attached`);
+      await until(() => chat.composer.evaluate((one) => one === one.ownerDocument.activeElement), 'the chat has the keyboard');
+    };
+    const before = await chat.frame.locator('.attachment').count();
+    const put = (type: string, base64: string) =>
+      page.evaluate(
+        `navigator.clipboard.write([new ClipboardItem({ '${type}': new Blob([Uint8Array.from(atob('${base64}'), (one) => one.charCodeAt(0))], { type: '${type}' }) })])`,
+      );
+    const held = () => page.evaluate<readonly string[]>('navigator.clipboard.read().then((items) => items.flatMap(({ types }) => types))');
+    await put('text/plain', 'aGVsbG8=');
+    await added(before + 1);
+    await until(async () => (await held()).includes('text/plain'), 'text is held');
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), 'hello');
+    await put('image/png', PIXEL);
+    await added(before + 2);
+    await until(async () => String(await held()) === 'image/png', 'the picture is back');
   }),
 );

@@ -26,6 +26,7 @@ const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
   findMentions: { query: 'x' },
   findSymbols: { query: 'x' },
   attach: { kind: 'problems' },
+  addTerminal: {},
   models: {},
   lookAround: {},
   findSetups: {},

@@ -54,7 +54,7 @@ describe('a commit message from the agent', () => {
     commands = editorCommands({
       sessions: fakeHost,
       starter: { start: async () => assert.fail('no session is started') },
-      chat: { focus: async () => assert.fail('the user stays in Source Control'), insert: async () => {} },
+      chat: { focus: async () => assert.fail('the user stays in Source Control'), insert: async () => {}, keepPicture: async () => false },
       isGuide: () => false,
       profileInFront: () => ({ id: 'mine', name: 'Mine', protocol: 'none', args: [], env: {}, headers: {} }),
       askAside: async ({ id }, content, stop) => {

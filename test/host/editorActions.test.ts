@@ -25,7 +25,7 @@ describe('Parley in the editor', () => {
     return editorCommands({
       sessions: fakeHost,
       starter: { start: async () => undefined },
-      chat: { focus: async () => {}, insert: async (contents) => void inserted.push(...contents) },
+      chat: { focus: async () => {}, keepPicture: async () => false, insert: async (contents) => void inserted.push(...contents) },
       isGuide: () => false,
       profileInFront: () => assert.fail('no agent is asked apart'),
       askAside: () => assert.fail('no agent is asked apart'),
