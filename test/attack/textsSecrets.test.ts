@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { traceLine } from '../../src/editor/redact.ts';
-import { withoutSecrets } from '../../src/editor/secretText.ts';
+import { traceLine, withoutSecrets } from '../../src/editor/redact.ts';
 import { assertLikeProse, assertLinear } from './linear.ts';
 
 /** The room of what is shown: secrets in what is written down, and what is none. */

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { math } from '../../webview/bundles/math.ts';
 import { blocksOf, drawBlocks, targetAt } from '../../webview/markdown.ts';
 import { MarkdownView } from '../../webview/markdownView.ts';
-import { fontsHaveLetters, usePlainLetters } from '../../webview/mathLetters.ts';
+import { fontsHaveLetters, usePlainLetters } from '../../webview/math.ts';
 import { provide } from '../../webview/onDemand.ts';
 import { assertLinear } from '../attack/linear.ts';
 import { frame, window } from './dom.ts';

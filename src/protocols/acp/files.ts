@@ -6,7 +6,6 @@ import { guardReason } from '../../base/guardedFiles.ts';
 import { isMissing, messageOf } from '../../base/log.ts';
 import { mergedInto } from '../../session/merge.ts';
 import { LinkError } from '../../transport/link.ts';
-import { Slots } from '../../transport/slots.ts';
 import { isForeign, keyOfFile, looksOutside, type PathScope, pathBelow, placeOf, platform, realPathNow } from '../paths.ts';
 import type { Files } from '../ports.ts';
 import { readTextFile } from '../textFile.ts';
@@ -211,4 +210,29 @@ function onDisk(target: string): Promise<string | undefined> {
 
 function plain(text: string): string {
   return text.replaceAll('\r\n', '\n');
+}
+
+/**
+ * Runs tasks a few at a time, in the order they came, and each of the others in a later turn of the event loop: an agent can ask for thousands of
+ * files at once, whose texts would fill the memory and whose ends would come in one turn.
+ */
+class Slots {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((start) => void this.#waiting.push(start));
+    try {
+      return await task();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) setImmediate(next);
+      else this.#free += 1;
+    }
+  }
 }
