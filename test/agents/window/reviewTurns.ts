@@ -54,6 +54,11 @@ export function reviewInWindow(name: string, { label, prepare, goesBack }: Revie
     await window.page.keyboard.press('End');
     await window.page.keyboard.type(' of mine');
     await review.decide('Undo');
+    await review.lenses(1);
+    // The undo stays beside the typing, unsaved; the user's own save takes both to the disk.
+    await scene.window.page.locator('.editor-instance .view-line', { hasText: 'row 5' }).waitFor();
+    assert.match(readFileSync(path.join(folder, 'table.txt'), 'utf8'), /row five\n.*row 10\n/s);
+    await window.command('File: Save');
     await untilFile(path.join(folder, 'table.txt'), /row 5\n.*row 10 of mine\n.*row twenty-one/s);
     await review.lenses(1);
     await person.picture('hunks', ['dark', 'light']);
