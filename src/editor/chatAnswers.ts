@@ -4,6 +4,7 @@ import { type Answers, PICTURE_KEPT, type SetupLine } from '../bridge/contract.t
 import type { LiveSession } from '../live/liveSession.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
+import type { ChangedPlace } from '../session/merge.ts';
 import type { Remedy, SessionId } from '../session/model.ts';
 import { findAsk } from '../session/select.ts';
 import { shortened } from '../session/visible.ts';
@@ -35,7 +36,7 @@ export interface ChatAnswersDeps {
   readonly agents: Agents;
   readonly approvals: Approvals;
   readonly review: Review;
-  readonly changes: Pick<ChangesReview, 'restoreFiles' | 'firstLine'>;
+  readonly changes: Pick<ChangesReview, 'restoreFiles' | 'firstPlace'>;
   readonly changeSets: ChangeSets;
   readonly starter: Starter;
   readonly terminals: TerminalPanel;
@@ -182,7 +183,7 @@ function editorAnswers(deps: ChatAnswersDeps) {
       }
       if (await doesNotExist(wanted)) throw new Error(vscode.l10n.t('{0} does not exist.', file));
       if (await isFolder(wanted)) await vscode.commands.executeCommand('revealInExplorer', vscode.Uri.file(wanted));
-      else if (line === undefined) await openAtChange(wanted, await deps.changes.firstLine(wanted));
+      else if (line === undefined) await openAtChange(wanted, await deps.changes.firstPlace(wanted));
       else await reveal(wanted, line, column);
       return null;
     },
@@ -261,9 +262,9 @@ function absolute(file: string, sessions: Sessions): string {
   return path.resolve(cwd ?? '/', file);
 }
 
-/** `line`: of the file's first change, 0-based. */
-async function openAtChange(file: string, line: number | undefined): Promise<void> {
-  const selection = line === undefined ? {} : { selection: new vscode.Range(line, 0, line, 0) };
+/** `place`: of the file's first change, 0-based. */
+async function openAtChange(file: string, place: ChangedPlace | undefined): Promise<void> {
+  const selection = place === undefined ? {} : { selection: new vscode.Range(place.line, place.column, place.line, place.column) };
   await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(file), { preview: true, ...selection });
 }
 

@@ -1,6 +1,6 @@
-import { mannerOf } from './lineEnds.ts';
+import { mannerOf, plain } from './lineEnds.ts';
 import { isSame, type MergeChange, withChanges } from './mergeWords.ts';
-import { compareLines } from './segments.ts';
+import { compareLines, type Hunk } from './segments.ts';
 
 /** Applies the change from `base` to `wanted` to the present text, line by line; undefined when it overlaps with a change made there meanwhile. */
 export function mergedInto(present: string, base: string, wanted: string): string | undefined {
@@ -56,4 +56,34 @@ function changesOf(base: readonly string[], other: readonly string[]): readonly 
 /** Two insertions at one place overlap, too: their order is unknown. */
 function overlap(a: MergeChange, b: MergeChange): boolean {
   return (a.from < b.to && b.from < a.to) || (a.from === b.from && (a.from === a.to) === (b.from === b.to));
+}
+
+/** Characters of a line that are in sight without scrolling in any window. */
+const IN_SIGHT = 60;
+
+/** A 0-based place, for the editor. */
+export interface ChangedPlace {
+  readonly line: number;
+  /** Of what is new in the line, where that may be out of sight at the right; else 0. */
+  readonly column: number;
+}
+
+/** The place where `after` begins to differ from `before`; undefined where it does not. */
+export function firstPlace(before: string, after: string): ChangedPlace | undefined {
+  const [from, to] = [plain(before), plain(after)];
+  const change = smallestChange(from, to);
+  if (!change) return undefined;
+  const line = to.slice(0, change.from).split('\n').length - 1;
+  return { line, column: farColumn(from.split('\n')[line] ?? '', to.split('\n')[line] ?? '') };
+}
+
+/** The column where two lines begin to differ, where that may be out of sight at the right; else 0. */
+export function farColumn(before: string, after: string): number {
+  const { from } = smallestChange(before, after) ?? { from: 0 };
+  return from <= IN_SIGHT ? 0 : from;
+}
+
+/** As `farColumn`, of the first line that the hunk leaves. */
+export function columnOf({ before, after }: Pick<Hunk, 'before' | 'after'>): number {
+  return before[0] === undefined || after[0] === undefined ? 0 : farColumn(before[0], after[0]);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mergedInto, smallestChange } from '../../src/session/merge.ts';
+import { columnOf, firstPlace, mergedInto, smallestChange } from '../../src/session/merge.ts';
 
 const base = 'one\ntwo\nthree\nfour\n';
 
@@ -56,4 +56,15 @@ test('only what differs is touched', () => {
 
 test('equal texts need no change', () => {
   assert.equal(smallestChange('a', 'a'), undefined);
+});
+
+const long = (end: string) => `call(${Array.from({ length: 20 }, (_, at) => `argument_${at}`).join(', ')}${end});`;
+
+test('a change far to the right in its line is shown at its column, any other from the start of the line', () => {
+  const column = long('').length - 2;
+  assert.deepEqual(firstPlace(`a\r\n${long('')}\r\n`, `a\n${long(', more')}\n`), { line: 1, column });
+  assert.deepEqual(firstPlace('a\nb\n', 'a\nbc\n'), { line: 1, column: 0 });
+  assert.equal(firstPlace('a\r\n', 'a\n'), undefined);
+  assert.equal(columnOf({ before: [long('')], after: [long(', more'), 'next'] }), column);
+  assert.deepEqual([columnOf({ before: [], after: [long('')] }), columnOf({ before: [long('')], after: [] })], [0, 0]);
 });

@@ -170,14 +170,14 @@ export class ChangesReview implements Disposable {
     const file = vscode.Uri.file(row.file.path);
     if (!sides) return void (await vscode.commands.executeCommand('vscode.open', file));
     const title = `${labelOf(row.file)} (${vscode.l10n.t('to review')})`;
-    const line = await this.firstLine(row.file.path);
-    const selection = line === undefined ? {} : { selection: new vscode.Range(line, 0, line, 0) };
+    const first = await this.firstPlace(row.file.path);
+    const selection = first ? { selection: new vscode.Range(first.line, first.column, first.line, first.column) } : {};
     await openTextDiff(...sides, title, { preview: true, ...selection });
   }
 
-  /** The 0-based line of a file's first change under review; undefined where there is none. */
-  firstLine(file: string): Promise<number | undefined> {
-    return this.#hunks.firstLine(file);
+  /** The 0-based place of a file's first change under review; undefined where there is none. */
+  firstPlace(file: string): ReturnType<FileHunks['firstPlace']> {
+    return this.#hunks.firstPlace(file);
   }
 
   /** Opens all changes under review in one editor. */

@@ -12,7 +12,7 @@ import { onSettings, quickDiffOn } from '../settings.ts';
 import { DELETED_AFTER, isSideOfDeletion, REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
 import { besideLenses, bySession, lensCommand, MERGE_UNSAVED, mergeUnsaved } from './hunkLenses.ts';
 import { changeWords, LensChanges } from './lenses.ts';
-import { diffsOf, goInDiffs, reveal } from './severalDiffs.ts';
+import { diffsOf, goInDiffs, reveal, startOf } from './severalDiffs.ts';
 
 /** Milliseconds without typing before hunks are recomputed. */
 const TYPING_RESTS = 200;
@@ -180,16 +180,17 @@ export class FileHunks implements Disposable {
     if (inDiffs && (await goInDiffs(inDiffs, way))) return true;
     const editor = vscode.window.activeTextEditor;
     const { line } = editor?.selection.active ?? { line: 0 };
-    const lines = (await this.findNow(editor?.document.uri))?.hunks.map((one) => one.afterLine) ?? [];
-    const found = way === 1 ? lines.find((one) => one > line) : lines.findLast((one) => one < line);
+    const hunks = (await this.findNow(editor?.document.uri))?.hunks ?? [];
+    const found = way === 1 ? hunks.find((one) => one.afterLine > line) : hunks.findLast((one) => one.afterLine < line);
     if (!editor || found === undefined) return false;
-    reveal(editor, found);
+    reveal(editor, startOf(found));
     return true;
   }
 
-  async firstLine(file: string): Promise<number | undefined> {
+  async firstPlace(file: string): Promise<ReturnType<typeof startOf> | undefined> {
     const segments = await this.#sets.reviewing(file)?.segments(file);
-    return segments && hunksOfSegments(segments)[0]?.afterLine;
+    const first = segments && hunksOfSegments(segments)[0];
+    return first && startOf(first);
   }
 
   /** Goes to the hunk below the cursor after a decision by key, if there is one. */
@@ -198,7 +199,7 @@ export class FileHunks implements Disposable {
     if (!editor) return;
     const reviewed = await this.#reviewedIn(editor.document);
     const next = reviewed?.hunks.find((one) => one.afterLine >= editor.selection.active.line);
-    if (next) reveal(editor, next.afterLine);
+    if (next) reveal(editor, startOf(next));
   }
 
   /** Goes to the first hunk of the file in front, or, going backwards, to its last. */
@@ -206,7 +207,7 @@ export class FileHunks implements Disposable {
     const editor = vscode.window.activeTextEditor;
     const hunks = editor && (await this.#reviewedIn(editor.document))?.hunks;
     const hunk = hunks?.at(way === 1 ? 0 : -1);
-    if (editor && hunk) reveal(editor, hunk.afterLine);
+    if (editor && hunk) reveal(editor, startOf(hunk));
   }
 
   #typed(change: vscode.TextDocumentChangeEvent): void {

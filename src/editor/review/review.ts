@@ -7,7 +7,7 @@ import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { doneSides, excerptSides, type Located, pendingSides, type Sides } from '../../session/diffs.ts';
 import { plain } from '../../session/lineEnds.ts';
-import { smallestChange } from '../../session/merge.ts';
+import { firstPlace, smallestChange } from '../../session/merge.ts';
 import type {
   Approval,
   Ask,
@@ -553,11 +553,8 @@ export class Review implements Disposable {
 
 /** The range where the right side begins to differ. */
 function firstChange({ before, after }: Sides): vscode.Range | undefined {
-  const [from, to] = [plain(before ?? ''), plain(after ?? '')];
-  const change = smallestChange(from, to);
-  if (!change || before === null || after === null) return undefined;
-  const line = to.slice(0, change.from).split('\n').length - 1;
-  return new vscode.Range(line, 0, line, 0);
+  const first = before === null || after === null ? undefined : firstPlace(before, after);
+  return first && new vscode.Range(first.line, first.column, first.line, first.column);
 }
 
 /** Scrolls the range to the lower third: an approval's pick may cover the upper part of a window of any size. */
@@ -566,6 +563,8 @@ function revealLow(uri: vscode.Uri, range: vscode.Range): void {
   const lines = shown?.visibleRanges.reduce((sum, { start, end }) => sum + end.line - start.line, 0) ?? 0;
   const top = Math.max(0, range.start.line - Math.floor(lines * 0.7));
   shown?.revealRange(new vscode.Range(top, 0, top, 0), vscode.TextEditorRevealType.AtTop);
+  // That has scrolled to the left.
+  if (range.start.character > 0) shown?.revealRange(range);
 }
 
 function isEditable(subject: DiffSubject): subject is Extract<DiffSubject, { kind: 'ask' }> {

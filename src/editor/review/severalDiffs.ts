@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { plain } from '../../session/lineEnds.ts';
-import { compareTexts, hunksOfSegments } from '../../session/segments.ts';
+import { type ChangedPlace, columnOf } from '../../session/merge.ts';
+import { compareTexts, hunksOfSegments, type PlacedHunk } from '../../session/segments.ts';
 
 /** Milliseconds for the keyboard to be in the diff that the editor was led to, before it is led there again. */
 const LANDS_WITHIN = 200;
@@ -32,25 +33,30 @@ async function go(diffs: readonly Diff[], way: Way): Promise<void> {
   const from = diffs.findIndex((one) => isIn(editor, one));
   const here = diffs[from];
   if (!editor || !here) return void (await vscode.commands.executeCommand(commandOf(way)));
-  const lines = await changedLines(here, editor);
+  const places = await changedPlaces(here, editor);
   const { line } = editor.selection.active;
-  const next = way === 1 ? lines.find((one) => one > line) : lines.findLast((one) => one < line);
+  const next = way === 1 ? places.find((one) => one.line > line) : places.findLast((one) => one.line < line);
   if (next !== undefined) return reveal(editor, next);
   for (let step = 1; step <= diffs.length; step += 1) {
     const target = diffs.at((from + way * step) % diffs.length);
-    if (!target || (await changedLines(target)).length === 0) continue;
+    if (!target || (await changedPlaces(target)).length === 0) continue;
     const landed = target === here ? editor : await leadTo(target, way, MOST_TRIES + step);
-    const end = landed && (await changedLines(target, landed)).at(way === 1 ? 0 : -1);
+    const end = landed && (await changedPlaces(target, landed)).at(way === 1 ? 0 : -1);
     if (landed && end !== undefined) reveal(landed, end);
     return;
   }
 }
 
-/** Moves the cursor to that line, and the line into sight. */
-export function reveal(editor: vscode.TextEditor, line: number): void {
-  const target = new vscode.Position(Math.min(line, editor.document.lineCount - 1), 0);
+/** Moves the cursor to that place, and the place into sight. */
+export function reveal(editor: vscode.TextEditor, { line, column }: ChangedPlace): void {
+  const target = editor.document.validatePosition(new vscode.Position(Math.min(line, editor.document.lineCount - 1), column));
   editor.selection = new vscode.Selection(target, target);
   editor.revealRange(new vscode.Range(target, target), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+}
+
+/** Where a hunk begins in the text that has it. */
+export function startOf({ hunk, afterLine }: PlacedHunk): ChangedPlace {
+  return { line: afterLine, column: columnOf(hunk) };
 }
 
 function commandOf(way: Way): string {
@@ -62,13 +68,13 @@ function isIn(editor: vscode.TextEditor | undefined, { original, modified }: Dif
   return shown === original.toString() || shown === modified.toString();
 }
 
-/** The lines where a change begins, in the side that the editor shows. Empty also for what is no text. */
-async function changedLines({ original, modified }: Diff, editor?: vscode.TextEditor): Promise<readonly number[]> {
+/** The places where a change begins, in the side that the editor shows. Empty also for what is no text. */
+async function changedPlaces({ original, modified }: Diff, editor?: vscode.TextEditor): Promise<readonly ChangedPlace[]> {
   try {
     const [before, after] = await Promise.all([original, modified].map((uri) => vscode.workspace.openTextDocument(uri)));
     const hunks = hunksOfSegments(compareTexts(plain(before?.getText() ?? ''), plain(after?.getText() ?? '')));
     const isBefore = editor?.document.uri.toString() === original.toString();
-    return hunks.map(({ beforeLine, afterLine }) => (isBefore ? beforeLine : afterLine));
+    return hunks.map((one) => ({ line: isBefore ? one.beforeLine : one.afterLine, column: columnOf(one.hunk) }));
   } catch {
     return [];
   }
