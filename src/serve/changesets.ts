@@ -149,7 +149,7 @@ export class Changesets implements Disposable {
   async #ofTurn(set: ChangeSet, scope: Scope, turnId: TurnId): Promise<readonly ChangesetFile[]> {
     const files: ChangesetFile[] = [];
     for (const { path: file, change, review, from } of set.turnFiles(turnId)?.files.slice(0, MOST_FILES) ?? []) {
-      if (review === 'undone') continue;
+      if (review === 'undone' || review === 'overtaken') continue;
       const texts = await set.turnTexts(turnId, file);
       files.push(changesetFile(scope, { path: file, kind: change, from }, texts?.before, texts?.after));
     }

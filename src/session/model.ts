@@ -148,8 +148,13 @@ export interface TurnFile {
   readonly form?: { readonly before: string; readonly after: string };
   /** How many of its hunks the file has now, once some were decided by themselves, and how many of these are undecided. */
   readonly hunks?: { readonly kept: number; readonly all: number; readonly open?: number | undefined };
-  /** `unkept`: too large to be taken back. `reported`: only the agent tells of it, because nothing watches the place of the file. */
-  readonly review: 'open' | 'kept' | 'undone' | 'unkept' | 'reported';
+  /**
+   * `unkept`: too large to be taken back. `reported`: only the agent tells of it, because nothing watches the place of the file. `overtaken`: nothing of
+   * it is left to decide, as the agent itself has made the file what it was.
+   */
+  readonly review: 'open' | 'kept' | 'undone' | 'unkept' | 'reported' | 'overtaken';
+  /** What a later prompt has done to the file, of a change that is overtaken. */
+  readonly later?: 'deleted' | 'replaced';
   /** The only call that can have made the change; absent where several can. */
   readonly callId?: CallId;
 }

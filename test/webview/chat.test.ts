@@ -250,12 +250,15 @@ test('files found on the disk stand in place of what calls told, each with its o
     { path: '/code/sample/part.md', change: 'changed', added: 2, removed: 2, review: 'kept', hunks: { kept: 2, all: 3 } },
     { path: '/code/sample/half.md', change: 'changed', added: 3, removed: 3, review: 'open', hunks: { kept: 3, all: 4, open: 2 } },
     { path: '/code/sample/to.md', change: 'changed', from: '/code/sample/from.md', added: 0, removed: 0, review: 'open' },
+    { path: '/code/sample/draft.md', change: 'created', added: 5, removed: 0, review: 'overtaken', later: 'deleted' },
+    { path: '/code/sample/tried.md', change: 'changed', added: 1, removed: 1, review: 'overtaken', later: 'replaced' },
+    { path: '/code/sample/final.md', change: 'deleted', added: 0, removed: 5, review: 'overtaken' },
   ] as const;
   const unlisted = { files: 3000, folders: ['node_modules'] };
   await stage.happen({ type: 'turn.files', turnId: 't1', files, unlisted });
   const text = stage.text('.changes');
   assert.match(text, /logo\.png binary, large or not UTF-8/);
-  assert.match(text, /9 files changed/);
+  assert.match(text, /12 files changed/);
   assert.match(text, /Not watched: \/code notes\.md/);
   assert.match(text, /part\.md \+2 −2 Kept 2\/3/);
   assert.match(text, /half\.md \+3 −3 Kept 1\/4 · Undone 1\/4/);
@@ -264,12 +267,15 @@ test('files found on the disk stand in place of what calls told, each with its o
   assert.match(text, /old\.md deleted −9 Kept/);
   assert.match(text, /big\.bin cannot be undone/);
   assert.match(text, /made\.md Undone/);
+  assert.match(text, /draft\.md new \+5 deleted later.*tried\.md \+1 −1 replaced later.*final\.md deleted −5 (?!.*later)/);
   assert.match(text, /3000 files changed at once.*Not watched: node_modules/);
   assert.doesNotMatch(text, /docs\/port/);
   await stage.press('Keep: src/server.ts');
   assert.deepEqual(stage.calls('settleFile'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/src/server.ts', how: 'keep' }]);
   await stage.press('old.md');
   assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/old.md' }], 'there is no file to open');
+  await stage.press('Open Changes: draft.md');
+  assert.equal(stage.calls('review').length, 2, 'what it was can be looked at');
 });
 
 test('a file that a command changed stands under the command, whatever its agent calls it', async () => {

@@ -123,6 +123,10 @@ function decisionView(view: View, turn: Turn, file: TurnFile, shown: string): Te
       return html`<span class="faint">${keptWord(file)}</span>`;
     case 'undone':
       return html`<span class="faint">${t('Undone')}</span>`;
+    case 'overtaken':
+      return file.later === undefined
+        ? html``
+        : html`<span class="faint">${t('{0|deleted|replaced} later', file.later === 'deleted' ? 1 : 2)}</span>`;
     case 'unkept':
       return html`<span class="faint">${t('cannot be undone')}</span>`;
     case 'reported':

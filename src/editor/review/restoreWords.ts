@@ -58,6 +58,7 @@ function outcomeOf({ name, how, users, refused }: RestoredFile): string {
     delete: vscode.l10n.t('deleted'),
     unknown: vscode.l10n.t('cannot be undone'),
   } as const;
-  const own = { kept: vscode.l10n.t('other changes stay'), lost: vscode.l10n.t('other changes are lost') } as const;
+  const others = (word: 1 | 2) => t('other changes {0|stay|are lost}', word);
+  const own = { kept: others(1), lost: others(2) };
   return `${name} — ${[kinds[how], users ? own[users] : ''].filter(Boolean).join(', ')}`;
 }

@@ -210,7 +210,8 @@ const turnFile = z.looseObject({
   permissions: optional(z.looseObject({ before: text, after: text })),
   form: optional(z.looseObject({ before: text, after: text })),
   hunks: optional(z.looseObject({ kept: number, all: number })),
-  review: z.enum(['open', 'kept', 'undone', 'unkept', 'reported']),
+  review: z.enum(['open', 'kept', 'undone', 'unkept', 'reported', 'overtaken']),
+  later: optional(z.enum(['deleted', 'replaced'])),
   callId: optional(text),
 });
 const unlisted = z.looseObject({ files: number, folders: list(text) });

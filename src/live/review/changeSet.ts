@@ -37,11 +37,13 @@ import {
 } from './contentStore.ts';
 import {
   changedSince,
+  checkFolders,
   checkOwnPlace,
   checkPlace,
   type FileContent,
   type Folders,
   fileOf,
+  filesInFolder,
   foldersOf,
   moveFile,
   nameOf,
@@ -51,6 +53,7 @@ import {
   putMode,
   readable,
   removeEmptyFolder,
+  removeEmptyFolders,
   shownName,
 } from './folders.ts';
 import {
@@ -88,6 +91,7 @@ import {
   keptBaseline,
   keptFiles,
   type LineCounts,
+  laterOf,
   nameNow,
   noteUse,
   openChanges,
@@ -95,6 +99,8 @@ import {
   type ReviewState,
   readState,
   reopened,
+  reviewedAgain,
+  reviewedThen,
   type Tracked,
   type TurnBaseline,
   type TurnChange,
@@ -108,8 +114,11 @@ import {
   withoutBurst,
   withoutKnown,
   withoutMove,
+  withoutOvertaken,
+  withoutReview,
   withoutTracked,
   withReview,
+  withReviewThen,
   withSince,
   withTracked,
   writeState,
@@ -308,13 +317,16 @@ export class ChangeSet {
     const checkpoint = this.#state.checkpoints.findLast((one) => one.turnId === turnId);
     if (!checkpoint) return undefined;
     const { changes, burst, folders } = checkpoint;
+    const at = this.#state.checkpoints.lastIndexOf(checkpoint);
     const files = changes.map((change): TurnFile => {
+      const later = laterOf(this.#state, at, change);
       const { name, review, added, removed, hunks, callId, from } = change;
       const why = whyUnkept(change.after) ?? whyUnkept(change.before);
       return {
         path: fileOf(this.#folders, name),
         change: kindOf(change),
         review,
+        ...(later === undefined ? {} : { later }),
         ...(added === undefined ? {} : { added }),
         ...(removed === undefined ? {} : { removed }),
         ...(hunks === undefined ? {} : { hunks }),
@@ -836,12 +848,14 @@ export class ChangeSet {
   /** Why files cannot be written now. A file that was moved stays as it is at both places. */
   async #refusals(turnId: TurnId, steps: readonly RestoreStep[]): Promise<ReadonlyMap<string, string>> {
     const refusals = new Map<string, string>();
-    const names = new Set(steps.map(({ name }) => name));
     for (const step of steps) {
       const { name } = step;
       const isTaken = await this.#isTakenSince(turnId, step);
-      const refused = isTaken ? changedByOthers(shownName(this.#folders, name)) : await this.#whyRefused(name, names);
-      if (refused !== undefined) refusals.set(name, refused);
+      const refused = isTaken ? changedByOthers(shownName(this.#folders, name)) : await this.#whyRefused(name, steps);
+      if (refused === undefined) continue;
+      refusals.set(name, refused);
+      // What stands in the folder that is in its place stays with it.
+      for (const one of steps) if (one.name.startsWith(`${name}/`)) refusals.set(one.name, refused);
     }
     const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
     for (const { name, from } of this.#state.checkpoints.slice(at).flatMap((one) => one.changes)) {
@@ -861,7 +875,7 @@ export class ChangeSet {
     return isLeft && this.#deps.isTaken?.(fileOf(this.#folders, now)) === true && (await this.#present(now)) === null;
   }
 
-  async #whyRefused(name: string, all: ReadonlySet<string>): Promise<string | undefined> {
+  async #whyRefused(name: string, all: readonly Wanted[]): Promise<string | undefined> {
     if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name))) return unsavedIn(shownName(this.#folders, name));
     try {
       await this.#checkPlace(name, all);
@@ -872,11 +886,19 @@ export class ChangeSet {
   }
 
   /** Rejects where the file could not be written. `all` are written together: of a link on the way that is one of these, only the target counts. */
-  async #checkPlace(name: string, all: ReadonlySet<string>): Promise<void> {
+  async #checkPlace(name: string, all: readonly Wanted[]): Promise<void> {
     const place = placeOf(this.#folders, name);
+    if (await this.#isEmptied(name, all)) return checkFolders(place);
     const over = this.#linkOver(name, await this.#present(name));
-    const makesRoom = [...foldersOfFiles([name])].some((folder) => all.has(folder));
+    const makesRoom = [...foldersOfFiles([name])].some((folder) => all.some((one) => one.name === folder));
     await (makesRoom ? checkPlace(place.root, place.below, over) : checkOwnPlace(place, over));
+  }
+
+  /** In its place is a folder in which nothing is left once all are written. */
+  async #isEmptied(name: string, all: readonly Wanted[]): Promise<boolean> {
+    const gone = new Set(all.flatMap((one) => (one.target === null && one.name.startsWith(`${name}/`) ? [one.name] : [])));
+    const inside = gone.size === 0 ? undefined : await filesInFolder(fileOf(this.#folders, name));
+    return inside?.every((one) => gone.has(`${name}/${one}`)) === true;
   }
 
   /** Puts the files back to before that prompt, but for those `left` alone, by the names of the preview. Can be undone. */
@@ -887,8 +909,10 @@ export class ChangeSet {
       const isLeft = ({ name, how }: RestoreStep) => how === 'unknown' || left.has(shownName(this.#folders, name));
       const wanted = steps.flatMap((step) => (isLeft(step) ? [] : [{ ...step, known: step.present }]));
       for (const step of wanted) if (await this.#isTakenSince(turnId, step)) throw new Error(changedByOthers(step.name));
+      const then = this.#state;
+      const made = await this.#foldersFor(wanted);
       const { done, failure } = await this.#putAll(wanted);
-      const undo = done.map(({ name, present }) => this.#replacedBy(name, present));
+      const undo = done.map(({ name, present }) => ({ ...this.#replacedBy(name, present), folders: made.get(name) }));
       if (done.length > 0) this.#state = { ...this.#state, undo };
       this.#state = withKnown(
         this.#state,
@@ -898,10 +922,17 @@ export class ChangeSet {
       await this.#putBack(turnId, done);
       await this.#restored(done.map(({ name }) => name));
       const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
-      const isLater = (turn: TurnId) => this.#state.checkpoints.slice(at).some((one) => one.turnId === turn);
-      for (const { name } of done)
-        for (const turn of this.checkpoints.filter(isLater)) this.#state = withReview(this.#state, name, () => 'undone', turn);
-      this.#state = withoutBurst(this.#state, new Set(done.map(({ name }) => name)));
+      const names = new Set(done.map(({ name }) => name));
+      for (const name of names)
+        for (const turn of this.checkpoints.slice(at)) this.#state = withReview(this.#state, name, () => 'undone', turn);
+      const kept = new Set(steps.flatMap(({ name }) => (names.has(name) ? [] : [name])));
+      this.#state = withoutOvertaken(this.#state, kept, at);
+      for (const name of names) {
+        const now = this.#scan.files.get(name)?.content ?? null;
+        if (now !== null) this.#state = reviewedAgain(this.#state, then, name, at, now);
+      }
+      this.#state = withoutBurst(this.#state, names);
+      if (done.length > 0) this.#state = { ...this.#state, undoReview: reviewedThen(then, this.#state, names) };
       await this.#changed();
       if (failure) throw failure;
     });
@@ -915,7 +946,10 @@ export class ChangeSet {
       const { done, failure } = await this.#putAll(undo.map((one) => ({ ...one, target: one.present })));
       for (const { name, present, before, written, from, mode, modeBefore } of done) {
         this.#deps.undone.forget(name);
-        if (before === undefined) continue;
+        if (before === undefined) {
+          this.#state = withoutReview(this.#state, name);
+          continue;
+        }
         const tracked = new Map(this.#state.tracked).set(name, {
           before,
           after: present,
@@ -935,13 +969,13 @@ export class ChangeSet {
         'restored',
       );
       this.#state = { ...this.#state, undo: undo.filter(({ name }) => !names.has(name)) };
-      // Files outside the review belong to a burst, unless they are the old place of one that moved.
-      const left = new Set(done.flatMap(({ from }) => from ?? []));
       this.#leaveOut(
-        done.flatMap(({ name, before }) => (before === undefined && !left.has(name) ? [name] : [])),
+        done.flatMap(({ name, burst }) => (burst ? [name] : [])),
         [],
       );
       await this.#restored(done.map(({ name }) => name));
+      await this.#removeMade(done.flatMap(({ folders = [] }) => folders));
+      if (!failure) this.#state = withReviewThen(this.#state);
       await this.#changed();
       if (failure) throw failure;
     });
@@ -949,8 +983,11 @@ export class ChangeSet {
 
   /** The remaining work on files that a restore has written. */
   async #putBack(turnId: TurnId, done: readonly RestoreStep[]): Promise<void> {
+    const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
+    const changes = this.#state.checkpoints.slice(at).flatMap((one) => one.changes);
     const gone = done.flatMap(({ name, target }) => (target === null ? [name] : []));
-    await this.#removeFolders(turnId, gone);
+    // Of a file that a later prompt has moved away, the folder is left.
+    await this.#removeFolders(turnId, [...gone, ...changes.flatMap(({ name, from = name }) => [name, from])]);
     for (const { name, present, target } of done.slice(-MOST_UNDONE))
       this.#deps.undone.note(name, shortText(await this.#textOf(present)), shortText(await this.#textOf(target)));
   }
@@ -1035,9 +1072,12 @@ export class ChangeSet {
     const base = await orGone(found ? found.before : from);
     const moved = found?.from === undefined ? {} : { from: found.from };
     const tracked = { before: base, after: to, ...this.#modes(name, base, found?.mode ?? mode), ...moved };
-    if (isNothing(tracked)) this.#state = withoutTracked(this.#state, name, 'undone', to);
+    if (isNothing(tracked)) this.#state = withoutTracked(this.#state, name, 'overtaken', to);
     else this.#state = withTracked(this.#state, name, { ...tracked, written: await this.#writtenBy(found, to) });
-    const earlier = this.#state.checkpoints.at(-1)?.changes.find((one) => isOpen(one, name));
+    const earlier = this.#state.checkpoints
+      .at(-1)
+      ?.changes.find((one) => isOpen(one, name) || (one.name === name && one.review === 'overtaken'));
+    const was = earlier ? earlier.was : found && { before: found.before, from: found.from, mode: found.mode };
     const before = await orGone(earlier ? earlier.before : from);
     const change = { before, after: to, ...(earlier?.from === undefined ? {} : { from: earlier.from }) };
     const counts = await this.#counts(file, before, to);
@@ -1046,8 +1086,9 @@ export class ChangeSet {
       ...change,
       ...this.#modes(name, change.before, earlier?.mode ?? mode),
       // Back to what it was before all prompts, it is not under review any more.
-      review: this.#state.tracked.has(name) ? firstReview(change) : 'undone',
+      review: this.#state.tracked.has(name) ? firstReview(change) : 'overtaken',
       ...counts,
+      ...(was ? { was } : {}),
       ...(who ? { callId: who.callId } : {}),
     });
     const now = this.#state.tracked.get(name);
@@ -1087,7 +1128,7 @@ export class ChangeSet {
   }
 
   async #pairMoves(): Promise<void> {
-    const changes = this.#state.checkpoints.at(-1)?.changes.filter((one) => isOpen(one)) ?? [];
+    const changes = this.#state.checkpoints.at(-1)?.changes.filter((one) => isOpen(one) || one.review === 'overtaken') ?? [];
     // No text is read where nothing can have been moved.
     if (!changes.some((one) => one.after === null) || !changes.some((one) => one.before === null)) return;
     const moving = (name: string, content: ContentKey) =>
@@ -1377,7 +1418,7 @@ export class ChangeSet {
       [...known].filter(([name]) => undone.has(name)),
       'undone',
     );
-    if (undo.length > 0) this.#state = { ...this.#state, undo };
+    if (undo.length > 0) this.#state = { ...this.#state, undo, undoReview: undefined };
     if (reasons.length > 0) throw new Error(oneMessage(reasons));
   }
 
@@ -1489,7 +1530,9 @@ export class ChangeSet {
     const typed = this.#deps.effects.hasUnsaved(file) ? await this.#deps.effects.readText(file) : undefined;
     const present = typeof typed === 'string' ? await this.#deps.store.put(Buffer.from(typed)) : await this.#present(name);
     const one = this.#replacedBy(name, present);
-    return one.from === undefined ? [one] : [{ name: one.from, present: null }, one];
+    const origin = one.from === undefined ? [] : [{ name: one.from, present: null }];
+    const made = await this.#foldersFor([...origin, one]);
+    return [...origin, one].map((each) => ({ ...each, folders: made.get(each.name) }));
   }
 
   #replacedBy(name: string, present: ContentKey): Replaced {
@@ -1504,6 +1547,7 @@ export class ChangeSet {
       written: found?.written,
       ...modes,
       ...(found?.from === undefined ? {} : { from: found.from }),
+      ...(this.#state.checkpoints.some(({ burst }) => burst.includes(name)) ? { burst: true } : {}),
     };
   }
 
@@ -1726,12 +1770,13 @@ export class ChangeSet {
     const removals: Work[] = [];
     const writes: Work[] = [];
     const moved = await this.#movedAmong(targets);
-    const names = new Set(targets.map(({ name }) => name));
+    const emptied: string[] = [];
     for (const one of targets) {
       const { name, target } = one;
       if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name))) throw new Error(unsavedIn(name));
       const place = placeOf(this.#folders, name);
-      await this.#checkPlace(name, names);
+      await this.#checkPlace(name, targets);
+      if (await this.#isEmptied(name, targets)) emptied.push(name);
       const source = moved.get(one);
       if (source) writes.push({ done: [one, source], run: () => moveFile(placeOf(this.#folders, source.name), place) });
       else if (![...moved.values()].includes(one)) {
@@ -1742,6 +1787,7 @@ export class ChangeSet {
     const done: T[] = [];
     const reasons: string[] = [];
     for (const works of [removals, writes]) {
+      if (works === writes) for (const name of emptied) await removeEmptyFolders(placeOf(this.#folders, name));
       const queue = works.values();
       const work = async () => {
         for (const one of queue) {
@@ -1768,6 +1814,26 @@ export class ChangeSet {
     return moved;
   }
 
+  /** Folders that are made when these files, of which some are not there, come back. */
+  async #foldersFor(
+    files: readonly { readonly name: string; readonly present: ContentKey }[],
+  ): Promise<ReadonlyMap<string, readonly string[]>> {
+    const made = new Map<string, readonly string[]>();
+    for (const { name, present } of files) {
+      if (present !== null) continue;
+      const missing: string[] = [];
+      for (const folder of foldersAbove(name)) if ((await changedAt(fileOf(this.#folders, folder))) === undefined) missing.push(folder);
+      if (missing.length > 0) made.set(name, missing);
+    }
+    return made;
+  }
+
+  /** Those of the folders in which there is nothing any more; the innermost first. */
+  async #removeMade(folders: readonly string[]): Promise<void> {
+    for (const folder of [...new Set(folders)].toSorted((a, b) => b.length - a.length))
+      await removeEmptyFolder(placeOf(this.#folders, folder)).catch(() => {});
+  }
+
   /** The file is gone as it was before the first prompt that has touched it. */
   #removeFoldersOf(name: string): Promise<void> {
     const first = this.#state.checkpoints.find(({ changes }) => changes.some((one) => one.name === name));
@@ -1781,9 +1847,7 @@ export class ChangeSet {
     if (!list) return;
     const known = new Set([...list.keys()].flatMap(foldersAbove));
     const folders = new Set(gone.flatMap(foldersAbove));
-    // The innermost first.
-    for (const folder of [...folders].filter((one) => !known.has(one)).toSorted((a, b) => b.length - a.length))
-      await removeEmptyFolder(placeOf(this.#folders, folder)).catch(() => {});
+    await this.#removeMade([...folders].filter((one) => !known.has(one)));
   }
 
   async #bytesOf(content: ContentKey, name: string): Promise<FileContent> {
@@ -1796,10 +1860,13 @@ export class ChangeSet {
 
   async #restored(names: readonly string[]): Promise<void> {
     for (const name of names) {
-      const found = this.#state.tracked.get(name);
       const now = await this.#refresh(name);
+      // It was moved from here, and is gone from there.
+      const moved = now === null ? undefined : [...this.#state.tracked].find(([, one]) => one.from === name && one.after === null);
+      if (moved) await this.#restoredMove(moved[0], name, moved[1].before);
+      const found = this.#state.tracked.get(name);
       await this.#recountDecided(name, now);
-      if (found?.from !== undefined && now === null) await this.#restoredMove(name, found.from, found.before);
+      if (found?.from !== undefined && now === null && found.after !== null) await this.#restoredMove(name, found.from, found.before);
       else if (found && isNothing({ ...found, after: now, mode: this.#modes(name, found.before, found.mode).mode }))
         this.#state = withoutTracked(this.#state, name, 'undone', now);
       else if (found) {

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, lstat, readlink, rmdir } from 'node:fs/promises';
+import { access, lstat, readdir, readlink, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { t } from '../../base/l10n.ts';
 import { messageOf, systemCode } from '../../base/log.ts';
@@ -105,6 +105,31 @@ export async function checkOwnPlace({ root, below }: FolderFile, overLink?: stri
   const real = await checkPlace(root, below, overLink);
   if (real.normalize('NFC') !== path.join(realPathNow(root), below).normalize('NFC')) throw outside(below);
   return real;
+}
+
+/** Rejects where a folder on the way to a place below `root` is a link. */
+export function checkFolders({ root, below }: FolderFile): void {
+  const real = realPathNow(path.dirname(path.join(root, below)));
+  if (real.normalize('NFC') !== path.join(realPathNow(root), path.dirname(below)).normalize('NFC')) throw outside(below);
+}
+
+/** More entries of a folder are not counted. */
+const MOST_INSIDE = 10_000;
+
+/** Names of what is in a folder, with slashes, other than folders; undefined for what is no folder, or holds too much. */
+export async function filesInFolder(folder: string): Promise<readonly string[] | undefined> {
+  const isFolder = (await lstat(folder).catch(() => undefined))?.isDirectory() === true;
+  const entries = isFolder ? await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => undefined) : undefined;
+  if (!entries || entries.length > MOST_INSIDE) return undefined;
+  const nameIn = (parent: string, name: string) => path.relative(folder, path.join(parent, name)).replaceAll(path.sep, '/');
+  return entries.flatMap((one) => (one.isDirectory() ? [] : [nameIn(one.parentPath, one.name)]));
+}
+
+/** Removes a folder below `root` and those in it, as far as nothing else is in them. Never rejects. */
+export async function removeEmptyFolders({ root, below }: FolderFile): Promise<void> {
+  const inside = await readdir(path.join(root, below), { withFileTypes: true }).catch(() => []);
+  for (const one of inside) if (one.isDirectory()) await removeEmptyFolders({ root, below: `${below}/${one.name}` });
+  await removeEmptyFolder({ root, below }).catch(() => {});
 }
 
 /**

@@ -48,7 +48,11 @@ export interface TurnChange {
   readonly mode?: number | undefined;
   readonly modeAfter?: number | undefined;
   readonly form?: TurnFile['form'] | undefined;
+  /** What was to be reviewed before the prompt, of the file or of the one that was moved. */
+  readonly was?: Was | undefined;
 }
+/** A file under review, but for what it holds. */
+export type Was = Pick<Tracked, 'before' | 'from' | 'mode'>;
 export interface ReviewCheckpoint {
   readonly turnId: string;
   /** The list of all files, as an object of the store; '' for one that could not be kept. */
@@ -69,6 +73,15 @@ export interface Replaced {
   /** Its rights then, and before the agent had changed them. */
   readonly mode?: number | undefined;
   readonly modeBefore?: number | undefined;
+  /** It belonged to a burst. */
+  readonly burst?: true | undefined;
+  /** Folders that were made for the file that took its place. */
+  readonly folders?: readonly string[] | undefined;
+}
+/** What a restore has changed in the review, beside the files that it replaced: as it was before. */
+export interface ReviewedThen {
+  readonly decided: readonly (readonly [turnId: string, name: string, review: TurnChange['review']])[];
+  readonly tracked: readonly (readonly [name: string, Tracked])[];
 }
 /** A file that is not as the agent knows it, because of what the user has decided: how it knows it. */
 export interface KnownContent {
@@ -91,8 +104,9 @@ export interface ReviewState {
   readonly turn?: TurnBaseline | undefined;
   readonly tracked: ReadonlyMap<string, Tracked>;
   readonly checkpoints: readonly ReviewCheckpoint[];
-  /** The last restore: what it replaced, and the checkpoints as they were. */
+  /** The last restore: what it replaced, and what else of the review it changed. */
   readonly undo: readonly Replaced[];
+  readonly undoReview?: ReviewedThen | undefined;
   /** Corrections for the agent's next prompt, by file name. */
   readonly known: ReadonlyMap<string, KnownContent>;
 }
@@ -102,6 +116,7 @@ const optional = z.optional;
 const mode = optional(z.int().check(z.gte(0), z.lte(0o777)));
 const content = z.nullable(z.string().check(z.regex(/^(?:[0-9a-f]{64}|unkept .*|link .*)$/s)));
 const form = optional(z.object({ before: z.string(), after: z.string() }));
+const reviews = z.enum(['open', 'kept', 'undone', 'unkept', 'overtaken']);
 const trackedFile = z.object({
   before: content,
   after: content,
@@ -125,7 +140,7 @@ const stored = z.object({
           name: z.string(),
           before: content,
           after: content,
-          review: z.enum(['open', 'kept', 'undone', 'unkept']),
+          review: reviews,
           added: optional(z.number()),
           removed: optional(z.number()),
           hunks: optional(z.object({ kept: z.number(), all: z.number(), open: optional(z.number()) })),
@@ -134,6 +149,7 @@ const stored = z.object({
           mode,
           modeAfter: mode,
           form,
+          was: optional(z.object({ before: content, from: optional(z.string()), mode })),
         }),
       ),
       burst: z.array(z.string()),
@@ -149,7 +165,12 @@ const stored = z.object({
       from: optional(z.string()),
       mode,
       modeBefore: mode,
+      burst: optional(z.literal(true)),
+      folders: optional(z.array(z.string())),
     }),
+  ),
+  undoReview: optional(
+    z.object({ decided: z.array(z.tuple([z.string(), z.string(), reviews])), tracked: z.array(z.tuple([z.string(), trackedFile])) }),
   ),
   turn: optional(
     z.object({
@@ -168,16 +189,16 @@ const listed = z.array(z.union([z.tuple([z.string(), content]), z.tuple([z.strin
 export async function readState(file: string): Promise<ReviewState | undefined> {
   const parsed = stored.safeParse(parseJson(await readFile(file, 'utf8').catch(() => '')));
   if (!parsed.success) return undefined;
-  const { tracked, checkpoints, undo, known, turn } = parsed.data;
+  const { tracked, checkpoints, undo, undoReview, known, turn } = parsed.data;
   const running = turn && { ...turn, since: new Map(turn.since) };
-  return { tracked: new Map(tracked), checkpoints, undo, known: new Map(known), turn: running };
+  return { tracked: new Map(tracked), checkpoints, undo, undoReview, known: new Map(known), turn: running };
 }
 
 /** Whole or not at all. Rejects when the disk refuses. */
-export async function writeState(file: string, { tracked, checkpoints, undo, known, turn }: ReviewState): Promise<void> {
+export async function writeState(file: string, { tracked, checkpoints, undo, undoReview, known, turn }: ReviewState): Promise<void> {
   const fresh = `${file}.new`;
   const running = turn && { ...turn, since: [...turn.since] };
-  const stored = { version: 2, tracked: [...tracked], checkpoints, undo, known: [...known], turn: running };
+  const stored = { version: 2, tracked: [...tracked], checkpoints, undo, undoReview, known: [...known], turn: running };
   try {
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     await writeFile(fresh, JSON.stringify(stored), { mode: 0o600 });
@@ -207,8 +228,8 @@ export async function usedBy(file: string, store: ContentStore): Promise<readonl
   const sides = ({ before, after, written = null }: Pick<Tracked, 'before' | 'after' | 'written'>) => [before, after, written];
   const names = [
     ...lists.flat(),
-    ...[...state.tracked.values()].flatMap(sides),
-    ...state.checkpoints.flatMap(({ changes }) => changes.flatMap(sides)),
+    ...[...state.tracked.values(), ...(state.undoReview?.tracked ?? []).map(([, one]) => one)].flatMap(sides),
+    ...state.checkpoints.flatMap(({ changes }) => changes.flatMap((one) => [...sides(one), one.was?.before ?? null])),
     ...state.undo.flatMap(({ present, before = null, written = null }) => [present, before, written]),
     ...[...state.known.values()].map((one) => one.content),
     ...(state.turn ? [state.turn.stamps, ...state.turn.since.values()] : []),
@@ -275,7 +296,12 @@ export function withTracked(state: ReviewState, name: string, tracked: Tracked):
 }
 
 /** The file is not under review any more: what was open of it in any prompt is decided. `present` is its content now. */
-export function withoutTracked(state: ReviewState, name: string, how: 'kept' | 'undone' | 'by content', present: ContentKey): ReviewState {
+export function withoutTracked(
+  state: ReviewState,
+  name: string,
+  how: 'kept' | 'undone' | 'overtaken' | 'by content',
+  present: ContentKey,
+): ReviewState {
   const tracked = new Map(state.tracked);
   tracked.delete(name);
   return withReview({ ...state, tracked }, name, (change) => {
@@ -285,6 +311,13 @@ export function withoutTracked(state: ReviewState, name: string, how: 'kept' | '
     // Of a file that is gone, nothing is left.
     return change.before === present || (present === null && change.after !== null) ? 'undone' : 'kept';
   });
+}
+
+/** The file is not under review, and nothing is decided about its changes. */
+export function withoutReview(state: ReviewState, name: string): ReviewState {
+  const tracked = new Map(state.tracked);
+  tracked.delete(name);
+  return { ...state, tracked };
 }
 
 /** A change that is counted again, and perhaps decided. */
@@ -303,7 +336,7 @@ export function withCounts(state: ReviewState, counted: ReadonlyMap<TurnChange, 
 export function withReview(
   state: ReviewState,
   name: string,
-  decide: (change: TurnChange) => 'kept' | 'undone',
+  decide: (change: TurnChange) => 'kept' | 'undone' | 'overtaken',
   turnId?: string,
 ): ReviewState {
   const names = turnId === undefined ? namesAt(state, name) : [];
@@ -327,6 +360,80 @@ export function reopened(state: ReviewState, name: string): ReviewState {
   return { ...state, checkpoints };
 }
 
+/** The changes of a file before checkpoint `end` by which it came from `was` to what it was then; the latest first. */
+function changesSince(state: ReviewState, name: string, was: Was, end: number): readonly TurnChange[] {
+  const earlier = { ...state, checkpoints: state.checkpoints.slice(0, end) };
+  const names = namesAt(earlier, name, true);
+  const chosen: TurnChange[] = [];
+  for (let at = end - 1; at >= 0; at -= 1) {
+    const change = state.checkpoints[at]?.changes.find((one) => one.name === names[at]);
+    if (change?.review === 'kept' || change?.review === 'undone') break;
+    if (change) chosen.push(change);
+    if (change?.before === was.before) break;
+  }
+  return chosen;
+}
+
+/** What the agent's change `last` had overtaken is to be reviewed again: it is taken back, or was no end of it. */
+function withoutOvertaking(state: ReviewState, name: string, was: Was, last = state.checkpoints.length - 1): ReviewState {
+  return withOpen(state, new Set(changesSince(state, name, was, last).filter(({ review }) => review === 'overtaken')));
+}
+
+/**
+ * A restore to before checkpoint `at` has put this file back, from the state `then`: it is to be reviewed as it was before that prompt, but for what the
+ * user has decided since. `now`: its content.
+ */
+export function reviewedAgain(state: ReviewState, then: ReviewState, name: string, at: number, now: ContentKey): ReviewState {
+  const first = then.checkpoints
+    .slice(at)
+    .flatMap(({ changes }) => changes)
+    .find((one) => (one.from ?? one.name) === name);
+  const was = first?.was;
+  if (!first || !was || state.tracked.has(name)) return state;
+  const chosen = new Set(changesSince(then, name, was, at));
+  const found = then.tracked.get(nameNow(then, then.checkpoints[at - 1]?.turnId ?? '', name));
+  const tracked = { ...was, before: found ? found.before : was.before, after: now };
+  if (chosen.size === 0 || isNothing(tracked)) return state;
+  const files = new Map(state.tracked);
+  if (was.from !== undefined) files.delete(was.from);
+  const checkpoints = state.checkpoints.map((one, place) => {
+    const changes = then.checkpoints[place]?.changes ?? [];
+    const isChosen = (change: TurnChange) => changes.some((other) => other.name === change.name && chosen.has(other));
+    const open = (change: TurnChange) => (isChosen(change) ? { ...change, review: firstReview(change) } : change);
+    return { ...one, changes: one.changes.map(open) };
+  });
+  return { ...state, tracked: files.set(name, tracked), checkpoints };
+}
+
+/** With the other changes of these prompts those are undone that the agent itself has overtaken, but for files that are `left` alone. */
+export function withoutOvertaken(state: ReviewState, left: ReadonlySet<string>, at: number): ReviewState {
+  const undo = (change: TurnChange): TurnChange =>
+    change.review === 'overtaken' && !left.has(change.name) && !left.has(change.from ?? '') ? { ...change, review: 'undone' } : change;
+  const checkpoints = state.checkpoints.map((one, place) => (place < at ? one : { ...one, changes: one.changes.map(undo) }));
+  return { ...state, checkpoints };
+}
+
+/** What is another now in the review than in `then`, beside these files. */
+export function reviewedThen(then: ReviewState, { checkpoints, tracked }: ReviewState, done: ReadonlySet<string>): ReviewedThen {
+  const decided = then.checkpoints.flatMap(({ turnId, changes }, at) =>
+    changes.flatMap(({ name, review }) => {
+      const now = checkpoints[at]?.changes.find((one) => one.name === name)?.review;
+      return now === undefined || now === review ? [] : [[turnId, name, review] as const];
+    }),
+  );
+  return { decided, tracked: [...then.tracked].filter(([name, one]) => !done.has(name) && tracked.get(name) !== one) };
+}
+
+/** The review is again as it was before a restore. */
+export function withReviewThen(state: ReviewState): ReviewState {
+  const { decided, tracked } = state.undoReview ?? { decided: [], tracked: [] };
+  const checkpoints = state.checkpoints.map((one) => {
+    const known = new Map(decided.flatMap(([turnId, name, review]) => (turnId === one.turnId ? [[name, review] as const] : [])));
+    return { ...one, changes: one.changes.map((change) => ({ ...change, review: known.get(change.name) ?? change.review })) };
+  });
+  return { ...state, checkpoints, tracked: new Map([...state.tracked, ...tracked]), undoReview: undefined };
+}
+
 /** The user has brought back what was undone of these. */
 export function withOpen(state: ReviewState, chosen: ReadonlySet<TurnChange>): ReviewState {
   const open = (change: TurnChange) => (chosen.has(change) ? { ...change, review: firstReview(change) } : change);
@@ -339,7 +446,9 @@ export function withChange(state: ReviewState, change: TurnChange): ReviewState 
   if (!last) return state;
   const others = last.changes.filter((one) => one.name !== change.name);
   const changes = isNothing(change) ? others : [...others, change];
-  return { ...state, checkpoints: state.checkpoints.with(-1, { ...last, changes }) };
+  const next = { ...state, checkpoints: state.checkpoints.with(-1, { ...last, changes }) };
+  // Where the file is under review, no change of an earlier prompt is overtaken.
+  return change.was && state.tracked.has(change.name) ? withoutOvertaking(next, change.name, change.was) : next;
 }
 
 /** `gone` and `fresh`, which the latest prompt has deleted and created, are one file that it has moved. `counts`: the lines that differ. */
@@ -351,26 +460,30 @@ export function withMove(
 ): ReviewState {
   const last = state.checkpoints.at(-1);
   const [old, now] = [state.tracked.get(gone.name), state.tracked.get(fresh.name)];
-  // A name that another file had before all prompts is no new one.
-  if (!last || !now || now.before !== null) return state;
-  const tracked = new Map(state.tracked);
-  tracked.delete(gone.name);
-  if (old)
-    tracked.set(fresh.name, { before: old.before, after: now.after, written: old.written, from: old.from ?? gone.name, mode: old.mode });
-  const { added: _, removed: __, ...rest } = fresh;
-  const move = {
+  const moveOf = ({ added: _, removed: __, was: ___, ...rest }: TurnChange) => ({
     ...rest,
     ...counts,
     before: gone.before,
     from: gone.from ?? gone.name,
     callId: fresh.callId ?? gone.callId,
     mode: gone.mode,
-  };
-  const others = last.changes.filter((one) => one !== gone && one !== fresh);
+    was: gone.was,
+  });
+  const others = last?.changes.filter((one) => one !== gone && one !== fresh) ?? [];
+  // Moved back to where it was before all prompts.
+  if (last && !old && !now && fresh.review === 'overtaken')
+    return { ...state, checkpoints: state.checkpoints.with(-1, { ...last, changes: [...others, moveOf(fresh)] }) };
+  // A name that another file had before all prompts is no new one.
+  if (!last || !now || now.before !== null) return state;
+  const tracked = new Map(state.tracked);
+  tracked.delete(gone.name);
+  if (old)
+    tracked.set(fresh.name, { before: old.before, after: now.after, written: old.written, from: old.from ?? gone.name, mode: old.mode });
+  const move = moveOf(fresh);
   const checkpoints = state.checkpoints.with(-1, { ...last, changes: [...others, { ...move, review: firstReview(move) }] });
   const joined = { ...state, tracked, checkpoints };
   // Made by the agent in an earlier prompt: that prompt's change is not undone by the move.
-  return old ? joined : reopened(joined, fresh.name);
+  return old || !gone.was ? joined : withoutOvertaking(joined, gone.name, gone.was);
 }
 
 /** A file is again where another one came from: what was moved is a new file and a changed one. */
@@ -387,7 +500,8 @@ export function withoutMove(state: ReviewState, name: string, from: string): Rev
     const fresh = one.after === null ? [] : [{ ...rest, before: null }];
     return [...fresh, { ...rest, name: from, after: null }];
   });
-  return { ...state, tracked, checkpoints: state.checkpoints.with(-1, { ...last, changes }) };
+  const next = { ...state, tracked, checkpoints: state.checkpoints.with(-1, { ...last, changes }) };
+  return found.after === null ? withReview(next, name, () => 'overtaken') : next;
 }
 
 /** Notes files that the user is about to change; the first state counts, until the agent is told or writes a file itself. */
@@ -424,7 +538,7 @@ function namesAt({ checkpoints }: ReviewState, name: string, undone = false): re
   let now = name;
   const names = checkpoints.toReversed().map(({ changes }) => {
     const then = now;
-    const move = changes.find((one) => one.name === then && one.from !== undefined && (undone || one.review !== 'undone'));
+    const move = changes.find((one) => one.name === then && one.from !== undefined && (undone || isInForce(one)));
     now = move?.from ?? then;
     return then;
   });
@@ -434,7 +548,28 @@ function namesAt({ checkpoints }: ReviewState, name: string, undone = false): re
 /** Returns the current name of the file that had this name at the end of that prompt. */
 export function nameNow({ checkpoints }: ReviewState, turnId: string, name: string): string {
   const later = checkpoints.slice(checkpoints.findLastIndex((one) => one.turnId === turnId) + 1);
-  return later.reduce((now, { changes }) => changes.find((one) => one.from === now && one.review !== 'undone')?.name ?? now, name);
+  return later.reduce((now, { changes }) => changes.find((one) => one.from === now && isInForce(one))?.name ?? now, name);
+}
+
+/** What a later prompt has done to the file of a change that is overtaken: nothing, where this one has overtaken others. */
+export function laterOf({ checkpoints }: ReviewState, at: number, { name, review }: TurnChange): TurnFile['later'] {
+  if (review !== 'overtaken') return undefined;
+  let now = name;
+  let later: TurnFile['later'];
+  for (const { changes } of checkpoints.slice(at + 1)) {
+    const next = changes.find((one) => one.name === now || one.from === now);
+    if (!next || next.review === 'kept' || next.review === 'undone') continue;
+    if (next.after === null) return 'deleted';
+    later = 'replaced';
+    now = next.name;
+    if (next.review !== 'overtaken') return later;
+  }
+  return later;
+}
+
+/** The move that a change may be has not been taken back. */
+function isInForce({ review }: TurnChange): boolean {
+  return review !== 'undone' && review !== 'overtaken';
 }
 
 /** Undecided changes that prompts made to a file. */

@@ -1364,6 +1364,13 @@ test(
     const clear = () => {
       for (const name of places) rmSync(scene.path(name), { force: true });
     };
+    // A file that was moved is one that is gone and one that is new, as it is once another has its name.
+    const toReview = () =>
+      scene.changes.files
+        .flatMap(({ kind, name, from }) =>
+          from === undefined ? [`${kind} ${name}`] : [`deleted ${from}`, ...(kind === 'deleted' ? [] : [`created ${name}`])],
+        )
+        .toSorted();
     let made = 0;
     const act = () => {
       const there = Object.keys(files());
@@ -1384,18 +1391,23 @@ test(
       clear();
       for (const name of places.slice(0, 3)) scene.write({ [name]: numbered(20, (at) => (at % 2 === 0 ? `${name} ${at}` : undefined)) });
       const before = [files()];
+      const listed: (readonly string[])[] = [[]];
       const turns = 1 + random(4);
       for (let turn = 0; turn < turns; turn += 1) {
         await scene.turn(`${round}.${turn}`, () => {
           for (let step = random(4); step >= 0; step -= 1) act();
         });
         before.push(files());
+        listed.push(toReview());
       }
       const back = random(turns);
       const at = `round ${round}, ${turns} prompts, back to ${back}`;
       await scene.changes.restore(`${round}.${back}`);
       assert.deepEqual(files(), before[back], at);
+      // Nothing was decided: what was to be reviewed then is to be reviewed again.
+      assert.deepEqual(toReview(), listed[back], `${at}, listed`);
       await scene.changes.undoRestore();
+      assert.deepEqual([toReview(), scene.changes.burst], [listed.at(-1), 0], `${at} and forth, listed`);
       assert.deepEqual(files(), before.at(-1), `${at} and forth`);
       await scene.changes.settleAll('undo');
       assert.deepEqual(files(), before[0], `${at}, all undone`);
@@ -2603,5 +2615,197 @@ test(
     assert.deepEqual([scene.read('small'), scene.read('big'), scene.names], ['one\n', numbered(21), ['changed big']]);
     await scene.changes.settleTurn('t', 'keep');
     assert.deepEqual([scene.names, review(scene, 't')], [[], ['big changed kept', 'small changed undone +1 -1']]);
+  }),
+);
+
+test(
+  'an agent that moves and deletes its own file has undone nothing: the move is one change, the rest says what came later',
+  inScene(async (scene) => {
+    const rows = (turn: string) =>
+      scene.changes
+        .turnFiles(turn)
+        ?.files.map(({ path: file, from, change, review, later }) =>
+          [from && path.basename(from), path.basename(file), change, review, later].filter(Boolean).join(' '),
+        );
+    await scene.turn('make', () => scene.write({ 'draft.md': numbered(20), 'other.md': 'one\n' }));
+    await scene.turn('move', () => renameSync(scene.path('draft.md'), scene.path('final.md')));
+    assert.deepEqual(
+      [scene.names, rows('make')],
+      [
+        ['created final.md', 'created other.md'],
+        ['draft.md created open', 'other.md created open'],
+      ],
+    );
+    assert.deepEqual(rows('move'), ['draft.md final.md changed open']);
+    await scene.turn('delete', () => rmSync(scene.path('final.md')));
+    assert.deepEqual(
+      [scene.names, rows('make'), rows('move'), rows('delete')],
+      [
+        ['created other.md'],
+        ['draft.md created overtaken deleted', 'other.md created open'],
+        ['draft.md final.md changed overtaken deleted'],
+        ['final.md deleted overtaken'],
+      ],
+    );
+    await scene.reload().load();
+    assert.deepEqual(rows('move'), ['draft.md final.md changed overtaken deleted']);
+    await assert.rejects(scene.changes.settleTurn('move', 'undo', scene.path('final.md')), /No changes/);
+  }),
+);
+
+test(
+  'what an agent changes and changes back is replaced later; a move back is one row; a prompt that goes on is no end of it',
+  inScene(async (scene) => {
+    scene.write({ a: numbered(5), b: numbered(9) });
+    const rows = () =>
+      ['t1', 't2', 't3'].map((turn) =>
+        scene.changes.turnFiles(turn)?.files.map(({ path: file, review, later }) => [path.basename(file), review, later]),
+      );
+    await scene.turn('t1', () => {
+      scene.write({ a: numbered(6) });
+      renameSync(scene.path('b'), scene.path('c'));
+    });
+    await scene.turn('t2', () => {
+      scene.write({ a: numbered(5) });
+      renameSync(scene.path('c'), scene.path('b'));
+    });
+    const over = (later?: string) => ['overtaken', later];
+    assert.deepEqual(scene.names, []);
+    assert.deepEqual(rows().slice(0, 2), [
+      [
+        ['a', ...over('replaced')],
+        ['c', ...over('replaced')],
+      ],
+      [
+        ['a', ...over()],
+        ['b', ...over()],
+      ],
+    ]);
+    await scene.changes.startTurn('t3');
+    scene.write({ a: numbered(7) });
+    await scene.changes.look();
+    scene.write({ a: numbered(5) });
+    await scene.changes.look();
+    scene.write({ a: numbered(8) });
+    await scene.changes.look(undefined, true);
+    assert.deepEqual([scene.names, rows()[2], rows()[0]?.[0]], [['changed a'], [['a', 'open', undefined]], ['a', ...over('replaced')]]);
+  }),
+);
+
+test(
+  'a prompt that takes away an earlier one’s file and makes it again leaves that one open',
+  inScene(async (scene) => {
+    await scene.turn('t1', () => scene.write({ a: numbered(5) }));
+    await scene.changes.startTurn('t2');
+    rmSync(scene.path('a'));
+    await scene.changes.look();
+    scene.write({ a: numbered(5) });
+    await scene.changes.look(undefined, true);
+    assert.deepEqual(
+      [scene.names, scene.changes.turnFiles('t1')?.files[0]?.review, scene.changes.turnFiles('t2')?.files],
+      [['created a'], 'open', []],
+    );
+  }),
+);
+
+test(
+  'what a restore puts back of an agent’s is to be reviewed again, and bringing back leaves no burst',
+  inScene(async (scene) => {
+    scene.write({ keep: numbered(9), moved: numbered(30) });
+    const reviews = () =>
+      ['t1', 't2', 't3'].map((turn) =>
+        scene.changes.turnFiles(turn)?.files.map(({ path: file, review }) => `${path.basename(file)} ${review}`),
+      );
+    await scene.turn('t1', () => {
+      scene.write({ 'draft.md': numbered(20), 'gone.md': 'one\n', keep: numbered(8) });
+      renameSync(scene.path('moved'), scene.path('there'));
+    });
+    await scene.turn('t2', () => {
+      renameSync(scene.path('draft.md'), scene.path('final.md'));
+      renameSync(scene.path('there'), scene.path('further'));
+      rmSync(scene.path('gone.md'));
+      scene.write({ keep: numbered(9) });
+    });
+    await scene.turn('t3', () => rmSync(scene.path('final.md')));
+    const before = [scene.names, reviews()];
+    for (const [turn, listed] of [
+      ['t3', ['changed further', 'created final.md']],
+      ['t2', ['changed keep', 'changed there', 'created draft.md', 'created gone.md']],
+      ['t1', []],
+    ] as const) {
+      await scene.changes.restore(turn);
+      assert.deepEqual(scene.names.toSorted(), listed.toSorted(), turn);
+      const first = scene.changes.turnFiles('t1')?.files.map(({ review }) => review) ?? [];
+      assert.ok(
+        first.every((review) => review === (turn === 't1' ? 'undone' : turn === 't2' ? 'open' : review)),
+        `${turn}: ${first}`,
+      );
+      await scene.reload().load();
+      await scene.changes.undoRestore();
+      assert.deepEqual([scene.names, reviews(), scene.changes.burst], [...before, 0], turn);
+    }
+    await scene.changes.restore('t2');
+    await scene.changes.settleAll('undo');
+    assert.deepEqual(
+      [existsSync(scene.path('draft.md')), existsSync(scene.path('gone.md')), scene.read('moved'), scene.read('keep')],
+      [false, false, numbered(30), numbered(9)],
+    );
+  }),
+);
+
+test(
+  'what was kept is not to be reviewed again by a restore',
+  inScene(async (scene) => {
+    await scene.turn('t1', () => scene.write({ a: 'one\n' }));
+    await scene.changes.settleAll('keep');
+    await scene.turn('t2', () => renameSync(scene.path('a'), scene.path('b')));
+    await scene.changes.restore('t2');
+    assert.deepEqual([scene.names, scene.read('a')], [[], 'one\n']);
+    await scene.changes.undoRestore();
+    assert.deepEqual([scene.names, scene.changes.burst], [['changed b'], 0]);
+  }),
+);
+
+test(
+  'a file that the agent has replaced by a folder comes back at once, unless something else is in that folder',
+  inScene(async (scene) => {
+    scene.write({ conf: 'mine\n', other: 'one\n' });
+    await scene.turn('t', () => {
+      rmSync(scene.path('conf'));
+      scene.write({ 'conf/main.cfg': 'a\n', 'conf/deep/more.cfg': 'b\n', other: 'two\n' });
+      mkdirSync(scene.path('conf/empty'));
+    });
+    const preview = async () =>
+      (await scene.changes.preview('t'))?.files.map(({ name, how, refused }) => [name, refused ?? how].join(': '));
+    const back = ['conf: create', 'conf/deep/more.cfg: delete', 'conf/main.cfg: delete', 'other: rewrite'];
+    assert.deepEqual(await preview(), back);
+    await scene.changes.restore('t');
+    assert.deepEqual([scene.read('conf'), scene.read('other'), scene.names], ['mine\n', 'one\n', []]);
+    await scene.changes.undoRestore();
+    assert.deepEqual([scene.read('conf/main.cfg'), scene.read('conf/deep/more.cfg'), scene.read('other')], ['a\n', 'b\n', 'two\n']);
+    scene.write({ 'conf/mine.txt': 'mine\n' });
+    const folder = 'conf is a folder now. Move it away, then try again.';
+    assert.deepEqual(await preview(), [...back.slice(0, 3).map((one) => `${one.split(':')[0]}: ${folder}`), 'other: rewrite']);
+    await assert.rejects(scene.changes.restore('t'), /conf is a folder now/);
+    assert.deepEqual([scene.read('conf/main.cfg'), scene.read('other')], ['a\n', 'two\n']);
+  }),
+);
+
+test(
+  'a folder that came back with a file goes with it, and one that the agent has left empty goes with a restore',
+  inScene(async (scene) => {
+    scene.write({ 'dir/in/a.txt': 'one\n', 'new/mine.txt': 'mine\n' });
+    await scene.turn('t1', () => {
+      rmSync(scene.path('dir'), { recursive: true });
+      scene.write({ 'new/deep/n.txt': numbered(20) });
+    });
+    await scene.turn('t2', () => renameSync(scene.path('new/deep/n.txt'), scene.path('moved.txt')));
+    for (const undo of [() => scene.changes.restore('t1'), () => scene.changes.settleAll('undo')]) {
+      await undo();
+      assert.deepEqual([existsSync(scene.path('dir/in/a.txt')), existsSync(scene.path('moved.txt'))], [true, false]);
+      assert.equal(existsSync(scene.path('new/deep')), false);
+      await scene.changes.undoRestore();
+      assert.deepEqual([existsSync(scene.path('dir')), existsSync(scene.path('moved.txt'))], [false, true]);
+    }
   }),
 );
