@@ -134,7 +134,7 @@ test(
     await chat.frame.locator('.pill', { hasText: 'Onward' }).waitFor();
     const turn = await chat.exchange('read notes.txt');
     await turn.hover();
-    await turn.getByRole('button', { name: 'Edit this message and send it again' }).click();
+    await turn.getByRole('button', { name: 'Edit Message and Send It Again' }).click();
     await chat.frame.locator('.editing', { hasText: 'This agent cannot go back' }).waitFor();
     await window.pictures('mentions-cannot-go-back');
     await chat.composer.press('Enter');

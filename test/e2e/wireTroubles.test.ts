@@ -81,7 +81,7 @@ test(
     await window.pictures('wire-held');
     await chat.frame.locator('.queue').getByRole('button', { name: 'Remove' }).click();
     await chat.say('four');
-    const back = chat.lastTurn.getByRole('button', { name: 'Edit this message and send it again' });
+    const back = chat.lastTurn.getByRole('button', { name: 'Edit Message and Send It Again' });
     await back.waitFor();
     await window.pictures('wire-refused');
     await back.focus();

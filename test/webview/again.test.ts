@@ -17,7 +17,7 @@ function session(offers: { edit?: true }): Session {
 }
 const button = (stage: Stage, label: string, at = 0) =>
   [...stage.root.querySelectorAll<HTMLButtonElement>(`button[aria-label="${label}"]`)][at];
-const EDIT = 'Edit this message and send it again';
+const EDIT = 'Edit Message and Send It Again';
 const AGAIN = 'Try again';
 const intents = (stage: Stage) => stage.sent.flatMap((message) => (message.type === 'intent' ? [message.intent] : []));
 
@@ -78,7 +78,7 @@ test('with an agent that takes nothing back, every message can still be edited a
   const appended = /^This agent cannot go back: it gets this as a new message/;
   await stage.press('Try again', '[data-turn=one]');
   assert.match(stage.text('.said'), appended);
-  await stage.press('Edit this message and send it again', '[data-turn=one]');
+  await stage.press('Edit Message and Send It Again', '[data-turn=one]');
   assert.equal(stage.root.querySelector<HTMLTextAreaElement>('.composer-text')?.value, 'say one');
   assert.match(stage.text('.editing'), appended);
   assert.equal(stage.all('.said').length, 0, 'it is not said twice');

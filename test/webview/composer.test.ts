@@ -549,7 +549,7 @@ test('a turn that failed gives back what was said, attachments too, after what i
   const error = { message: 'This agent cannot do this.', next: ['retry'] } as const;
   const stage = await Stage.open(session({ turns: [turn({ prompt, status: 'failed', error })] }));
   await stage.type('typed since');
-  await stage.press('Edit this message and send it again');
+  await stage.press('Edit Message and Send It Again');
   assert.equal(stage.composer.value, 'typed since\n\nlook at this');
   assert.equal(document.activeElement, stage.composer);
   await stage.key('Enter');

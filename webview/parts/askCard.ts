@@ -4,7 +4,7 @@ import type { Ask } from '../../src/session/model.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { clock } from '../clock.ts';
 import { iconOf } from '../icons.ts';
-import { t } from '../strings.ts';
+import { commandTitle, t } from '../strings.ts';
 
 // The parts that the cards of all asks share.
 
@@ -39,7 +39,7 @@ export interface Paging {
 
 export function pagingView(paging: Paging | undefined): TemplateResult | typeof nothing {
   if (!paging || paging.of < 2) return nothing;
-  const label = t('Show the next one that waits');
+  const label = commandTitle('Show Pending Approvals');
   return html`<button class="ghost small paging" type="button" title=${label} @click=${paging.next}>${t('{0} of {1}', paging.place, paging.of)}<span class="sr-only">, ${label}</span></button>`;
 }
 

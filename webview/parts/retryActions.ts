@@ -36,8 +36,8 @@ export function retryActionsView(view: View, turn: Turn): TemplateResult | typeo
   if (turn.prompt.length === 0 || (draft === '' && wayToEdit(view.session) === 'later' && !mayRestore)) return nothing;
   return html`<div class="again">
     ${draft === '' ? nothing : small('copy', commandTitle('Copy Message'), () => view.act.copy(draft))}
-    ${mayEdit(view.session) ? small('edit', t('Edit this message and send it again'), () => view.act.editMessage(turn.id)) : nothing}
-    ${wayToEdit(view.session) === 'append' && !isLastFailed(view, turn) ? small('edit', t('Edit this message and send it again'), () => putBack(view, turn)) : nothing}
+    ${mayEdit(view.session) ? small('edit', commandTitle('Edit Message and Send It Again'), () => view.act.editMessage(turn.id)) : nothing}
+    ${wayToEdit(view.session) === 'append' && !isLastFailed(view, turn) ? small('edit', commandTitle('Edit Message and Send It Again'), () => putBack(view, turn)) : nothing}
     ${mayEdit(view.session) ? small('branch', t('Edit this message in a copy of this session'), () => view.act.copySession(turn.id)) : nothing}
     ${mayRestore ? small('undo', t('Restore Files'), () => view.act.restoreFiles(turn.id)) : nothing}
   </div>`;
@@ -140,7 +140,7 @@ function isLastFailed({ session }: View, turn: Turn): boolean {
 /** A button that puts the message of a failed turn back to edit it. */
 export function backView(view: View, turn: Turn): TemplateResult | typeof nothing {
   if (turn.prompt.length === 0) return nothing;
-  return html`<button class="text-button" type="button" @click=${() => putBack(view, turn)}>${iconOf('edit')}${t('Edit this message and send it again')}</button>`;
+  return html`<button class="text-button" type="button" @click=${() => putBack(view, turn)}>${iconOf('edit')}${commandTitle('Edit Message and Send It Again')}</button>`;
 }
 
 /** The turn being edited. A missing turn was edited already, or taken back: a reload may restore a draft from before that. */

@@ -650,7 +650,7 @@ class A2aStep extends TaskStreams {
   checkpointChosen(turn: A2aTurn, command: CommandRun, name: string): void {
     if (name === '') return this.finish('cancelled');
     command.args = name;
-    this.confirm(turn, 'confirmed', t('Set the files back to this checkpoint?'), name);
+    this.confirm(turn, 'confirmed', t('Restore Files'), name);
   }
   runCommand(turn: A2aTurn, { path, args, by }: CommandRun): void {
     const { state } = this;

@@ -585,7 +585,7 @@ const REMEDIES: Readonly<Record<number, readonly Remedy[]>> = {
 };
 const EXPLANATIONS: Readonly<Record<number, () => string>> = {
   [codes.noModel]: () => t('The agent has no model configured.'),
-  [codes.loginExpired]: () => t('The login or the key of the agent was refused.'),
+  [codes.loginExpired]: () => t('The sign-in did not succeed.'),
   [codes.modelCannot]: () => t('This agent cannot do this.'),
 };
 /** Why a turn failed, for a user, and what they can do about it. */

@@ -358,7 +358,7 @@ export class MessageStep extends MessageParts {
       {
         kind: 'approval',
         id: this.newId(),
-        title: t('Set the files back to this checkpoint?'),
+        title: t('Restore Files'),
         detail: { type: 'text', text: names.join('\n') },
         options: [
           { id: 'restore', label: t('Yes'), effect: 'allow_once' },

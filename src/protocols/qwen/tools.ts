@@ -423,7 +423,7 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
     const task = [text('description'), text('prompt')].filter(Boolean).join('\n\n');
     return {
       type: 'text',
-      text: visibleText(clip(`${task}\n\n${t('Once allowed, this sub-agent may edit files without asking.')}`, DETAIL_KEPT)),
+      text: visibleText(clip(`${task}\n\n${t('Sub-agent')}: ${t('Edits without asking')}`, DETAIL_KEPT)),
     };
   }
   return { type: 'text', text: visibleText(clip(JSON.stringify(input, null, 2), DETAIL_KEPT)) };

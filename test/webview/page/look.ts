@@ -128,7 +128,7 @@ async function edgeProblems(browser: Browser, url: string): Promise<readonly str
     patch([{ type: 'link.ready', agent: { protocol: 'none', name: 'Agent' }, offers: { edit: true } }]);
   });
   await page.locator('.prompt').last().hover();
-  await page.getByRole('button', { name: 'Edit this message and send it again' }).last().click();
+  await page.getByRole('button', { name: 'Edit Message and Send It Again' }).last().click();
   const edges = [page.locator('.editing'), page.locator('.composer-text')].map((one) =>
     one.evaluate((element) => Math.round(element.getBoundingClientRect().left + Number.parseFloat(getComputedStyle(element).paddingLeft))),
   );
