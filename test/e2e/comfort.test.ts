@@ -26,7 +26,7 @@ const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 const peer = await wirePeer(
   {
     initialize: { server: { name: 'Kimi Code CLI', version: '1.49.0' }, capabilities: { supports_image: true } },
-    turns: [[{ text: `Look at **this**:\n\n\`\`\`ts\n${CODE}\`\`\`\n` }]],
+    turns: [[{ text: `Look at **this**:\n\n\`\`\`ts\n${CODE}\`\`\`\n\n3. three\n   - inner\n4. four\n\n- [x] done\n` }]],
   },
   0,
 );
@@ -104,6 +104,10 @@ test(
     await until(async () => (await pasted()) === 'show me', 'the message is copied');
     await copied('.answer .markdown p', 'Copy Answer as Markdown');
     await until(async () => /^Look at \*\*this\*\*:\n\n```ts\nimport type/.test(await pasted()), 'the answer is copied');
+    await chat.lastTurn.hover();
+    await chat.lastTurn.getByRole('button', { name: 'Copy as text' }).click();
+    await until(async () => (await pasted()).startsWith('Look at this:\n\nimport type'), 'the answer is copied as text');
+    assert.match(await chat.composer.inputValue(), /\}\n+3\. three\n+ {2}- inner\n+4\. four\n+☑ done$/);
     await chat.composer.fill('');
   }),
 );

@@ -120,6 +120,24 @@ test('with any agent the last message can be sent again, and an answer is copied
   assert.deepEqual([intent.content, intent.replaces], [[{ type: 'text', text: 'x' }], undefined]);
 });
 
+test('an answer copied as text has the marks of its lists and the text of its code, and nothing of the bars', async () => {
+  const stage = await Stage.open(session({}));
+  const text = '3. one\n4. two\n   - inner\n\n- [x] done\n\n```ts\nlet x;\n```\n';
+  await stage.happen(
+    { type: 'turn.started', turnId: 'three', at: 3, prompt: [{ type: 'text', text: 'x' }] },
+    { type: 'text.delta', turnId: 'three', kind: 'text', partId: 'p', text },
+    { type: 'turn.ended', turnId: 'three', at: 4, status: 'done' },
+  );
+  const copied: string[] = [];
+  const clipboard = { writeText: async (one: string) => void copied.push(one) };
+  Object.defineProperty(globalThis, 'navigator', { configurable: true, value: { clipboard } });
+  const drawn = stage.text('.answer');
+  button(stage, 'Copy as text')?.click();
+  // The lines are for the browser to make.
+  assert.equal(copied[0]?.replaceAll('\n', ''), '3. one4. two  - inner☑ donelet x;');
+  assert.equal(stage.text('.answer'), drawn, 'the answer is as before');
+});
+
 test('below a turn stands what it took; files are brought back and the session is copied only where that can be', async () => {
   const diff = { path: '/code/sample/a.ts', before: 'a', after: 'b' };
   const turns = [

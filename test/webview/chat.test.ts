@@ -653,6 +653,7 @@ test('the line above the composer has a clock, tells silence from work, and offe
     session({ turns: [turn({ status: 'running', startedAt: now - 7_000, parts: [{ kind: 'thought', id: 'h', text: 'Hm' }] })] }),
   );
   assert.equal(stage.text('.strip-line'), 'Thinking 0:07');
+  assert.equal(stage.text('.thought summary'), 'Thought', 'the row does not say it again');
   t.mock.timers.tick(29_000);
   assert.equal(stage.text('.strip-line'), 'Thinking 0:36');
   t.mock.timers.tick(11_000);
@@ -661,6 +662,14 @@ test('the line above the composer has a clock, tells silence from work, and offe
   assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'restart' }]);
   await stage.happen({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text: 'So' });
   assert.equal(stage.text('.strip-line'), 'Working 0:47');
+});
+
+test('a thought says how long it took as exactly as the turn, and nothing when that was no time', async () => {
+  const title = async (took: number) => {
+    const part = { kind: 'thought', id: 'h', text: 'Hm', startedAt: 1_000, endedAt: 1_000 + took } as const;
+    return (await Stage.open(session({ turns: [turn({ parts: [part] })] }))).text('.thought summary');
+  };
+  assert.deepEqual([await title(2_520), await title(14_400), await title(90)], ['Thought · 2.5 s', 'Thought · 14 s', 'Thought']);
 });
 
 test('a call without a clock in its row may be silent, beside one that has a clock it may not', async (t) => {

@@ -50,17 +50,20 @@ export function correctionsView(view: View, { id, corrections }: Turn): Template
   });
 }
 
-/** The agent's thought, folded. `growing` while it is still thinking. */
+/** Milliseconds from which the time of a thought is worth a word. */
+const SHORTEST_THOUGHT = 500;
+
+/** The agent's thought, folded. `growing` while it is still thinking, as the strip says. */
 export function thoughtView(view: View, part: Extract<Part, { kind: 'thought' }>, growing: boolean, done: boolean): TemplateResult {
   return fold(view, {
     key: part.id,
     look: growing ? 'thought growing' : 'thought',
-    summary: html`<span>${growing ? t('Thinking') : thoughtTitle(part)}</span>`,
+    summary: html`<span>${thoughtTitle(part)}</span>`,
     body: () => textView(part.text, done),
   });
 }
 
 function thoughtTitle({ startedAt, endedAt }: Extract<Part, { kind: 'thought' }>): string {
-  const seconds = startedAt === undefined || endedAt === undefined ? 0 : Math.round((endedAt - startedAt) / 1000);
-  return seconds > 0 ? `${t('Thought')} · ${durationText(seconds * 1000)}` : t('Thought');
+  const took = startedAt === undefined || endedAt === undefined ? 0 : endedAt - startedAt;
+  return took >= SHORTEST_THOUGHT ? `${t('Thought')} · ${durationText(took)}` : t('Thought');
 }

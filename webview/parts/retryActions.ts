@@ -4,6 +4,7 @@ import type { Session, Turn } from '../../src/session/model.ts';
 import { answerText, callsOf, isAttached, isRecorded, KNOWN_SINCE, promptText, turnFiles } from '../../src/session/select.ts';
 import { type IconName, iconOf } from '../icons.ts';
 import { mentionsIn } from '../mentions.ts';
+import { plainAnswer } from '../plainAnswer.ts';
 import { commandTitle, t } from '../strings.ts';
 import type { SentMessage, SessionMemory } from '../ui.ts';
 import { count, money } from '../usage.ts';
@@ -61,7 +62,7 @@ export function summaryView(view: View, turn: Turn): TemplateResult | typeof not
   return html`<div class="sum">
     ${words === '' ? nothing : html`<span class="num">${words}</span>`}
     ${answer === '' ? nothing : small('copy', commandTitle('Copy Answer as Markdown'), () => view.act.copy(answer))}
-    ${answer === '' ? nothing : small('text', t('Copy as text'), (event) => view.act.copy(plainAnswer(event)))}
+    ${answer === '' ? nothing : small('text', t('Copy as text'), (event) => view.act.copy(plainAnswer(drawnTexts(event))))}
     ${mayRepeat ? small('retry', t('Try again'), again) : nothing}
     ${mayCopy ? small('branch', commandTitle('Copy Session'), () => view.act.copySession()) : nothing}
   </div>`;
@@ -85,12 +86,10 @@ function spentText(turn: Turn, view: View): string {
     .join(' · ');
 }
 
-/** The text as drawn, without that of sub-agents. */
-function plainAnswer(event: Event): string {
+/** The texts as drawn, without those of sub-agents. */
+function drawnTexts(event: Event): readonly HTMLElement[] {
   const answer = (event.currentTarget as HTMLElement).closest('.answer');
-  const texts = [...(answer?.querySelectorAll<HTMLElement>(':scope > .markdown') ?? [])];
-  // biome-ignore lint/performance/useDomNodeTextContent: the other one joins lines
-  return texts.map((one) => one.innerText.trim()).join('\n\n');
+  return [...(answer?.querySelectorAll<HTMLElement>(':scope > .markdown') ?? [])];
 }
 
 function small(icon: IconName, label: string, run: (event: Event) => void): TemplateResult {
