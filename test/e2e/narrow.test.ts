@@ -6,6 +6,7 @@ import type { Locator } from 'playwright-core';
 import { SESSION } from '../fakes/acp.ts';
 import { askingWindow, options, run } from './approvalKinds.ts';
 import type { Window } from './pages/window.ts';
+import { until } from './until.ts';
 
 // A narrow chat: what matters most is whole, and what has no room is in the tooltip.
 
@@ -19,17 +20,22 @@ agent.handlers['session/new'] = () => ({
   models: { currentModelId: 'm', availableModels: [{ modelId: 'm', name: 'Gemini 3 Pro Preview' }] },
 });
 
-/** Nothing of it is cut off, and all of it lies in the other box. */
+/** Nothing of it is cut off, and all of it lies in the other box: soon, as the view is drawn a while after its width has changed. */
 async function isWhole(one: Locator, inside: Locator): Promise<void> {
-  const { cut, left } = await one.evaluate((element) => ({
-    cut: element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0,
-    left: Number.parseFloat(element.ownerDocument.defaultView?.getComputedStyle(element).paddingLeft ?? ''),
-  }));
-  const [box, outer] = await Promise.all([one.boundingBox(), inside.boundingBox()]);
-  assert.ok(box && outer, 'it is not drawn');
-  const [from, to] = [box.x + left, box.x + box.width];
-  const isInside = from >= outer.x - 1 && to <= outer.x + outer.width + 1 && box.y + box.height <= outer.y + outer.height + 1;
-  assert.ok(!cut && isInside && to > from, `${await one.textContent()}: ${JSON.stringify({ cut, left, box, outer })}`);
+  let seen = '';
+  const holds = async () => {
+    const { cut, left } = await one.evaluate((element) => ({
+      cut: element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0,
+      left: Number.parseFloat(element.ownerDocument.defaultView?.getComputedStyle(element).paddingLeft ?? ''),
+    }));
+    const [box, outer] = await Promise.all([one.boundingBox(), inside.boundingBox()]);
+    seen = JSON.stringify({ cut, left, box, outer });
+    if (!box || !outer) return false;
+    const [from, to] = [box.x + left, box.x + box.width];
+    const isInside = from >= outer.x - 1 && to <= outer.x + outer.width + 1 && box.y + box.height <= outer.y + outer.height + 1;
+    return !cut && isInside && to > from;
+  };
+  await until(holds, 'it is whole').catch(async () => assert.fail(`${await one.textContent()}: ${seen}`));
 }
 
 async function allowed({ chat }: Window): Promise<void> {
@@ -164,6 +170,13 @@ test(
     for (const width of WIDTHS) {
       await window.chatWidth(width);
       await isWhole(chat.frame.locator('.pill-model'), chat.frame.locator('.pill'));
+      const shown = chat.frame.locator('.pill-text > :visible').last();
+      const arrow = chat.frame.locator('.pill > .icon');
+      const gap = async () => {
+        const [words, behind] = [await shown.boundingBox(), await arrow.boundingBox()];
+        return words && behind ? behind.x - words.x - words.width : Number.NaN;
+      };
+      await until(async () => (await gap()) < 6, `${width} px: the arrow stands behind the words`);
     }
     const title = await chat.frame.locator('.pill').getAttribute('title');
     assert.match(title ?? '', /Gemini 3 Pro Preview · Ask before edits · Context 24 % full/);
