@@ -123,7 +123,9 @@ function rejects(rule: ApprovalRule, ask: Approval, place: RuleContext): boolean
     case 'command':
     case 'execute':
       return all.some(
-        (one) => one.type === 'command' && (rule.pattern === undefined || matchesCommand(rule.pattern, place.command(one.command))),
+        (one) =>
+          one.type === 'command' &&
+          (rule.pattern === undefined || withBare(rule.pattern).some((pattern) => matchesCommand(pattern, place.command(one.command)))),
       );
     case 'edit':
       return all.some((one) => one.type === 'edit' && one.diffs.some((diff) => names(rule, diff.path, place)));
@@ -137,9 +139,9 @@ function rejects(rule: ApprovalRule, ask: Approval, place: RuleContext): boolean
 /** True when the rule covers a command if words that the shell puts in are what it names: only a rule of its very words allows such a command. */
 function mayReject({ kind, pattern, decision }: ApprovalRule, ask: Approval, place: RuleContext): boolean {
   if (decision !== 'reject' || (kind !== 'command' && kind !== 'execute') || pattern === undefined) return false;
-  const mayMatch = wordsGuesser(pattern.toLowerCase());
+  const guessers = withBare(pattern.toLowerCase()).map(wordsGuesser);
   const all = [ask.detail, ...(ask.beside ?? [])].flatMap((one) => (one.type === 'command' ? [place.command(one.command).commands()] : []));
-  return all.some(({ commands, complete }) => !complete || commands.some(mayMatch));
+  return all.some(({ commands, complete }) => !complete || guessers.some((mayMatch) => commands.some(mayMatch)));
 }
 
 /** True when the rule is about the very words of the only command. */
@@ -244,7 +246,7 @@ function allowsCommand(
   if (rule.pattern !== undefined) {
     if (text.length > LONGEST_COMMAND || MORE_THAN_WORDS.test(text)) return false;
     if (platform === 'win32' && WINDOWS_EXPANSION.test(text)) return false;
-    if (!globMatcher(rule.pattern, 'text')(text)) return false;
+    if (!withBare(rule.pattern).some((pattern) => globMatcher(pattern, 'text')(text))) return false;
   }
   const { reach } = judgedCommand(detail, cwd);
   if (reach.changesGuarded) return false;
@@ -256,6 +258,12 @@ function allowsCommand(
     const { real } = file(at(path));
     return real === undefined ? isAbsolutePath(path) : real.guarded === undefined;
   });
+}
+
+/** "Commands that begin with git push" are `git push *` and also `git push` alone. */
+function withBare(pattern: string): readonly string[] {
+  const bare = pattern.endsWith(' *') ? pattern.slice(0, -2).trimEnd() : '';
+  return bare === '' ? [pattern] : [pattern, bare];
 }
 
 /** The length of what a pattern names without a wildcard. */

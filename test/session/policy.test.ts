@@ -61,6 +61,11 @@ test('a pattern does not let a second command through', () => {
 });
 
 test('a rejection beats every allowance, in whichever order', () => {
+  const begins: ApprovalRule = { kind: 'command', pattern: 'git push *', decision: 'reject' };
+  assert.equal(answered(command('git push'), begins, allow('command', 'git *')), 'no', 'a command that is only the beginning');
+  assert.equal(answered(command('git -C . push; true'), begins, allow('command', 'git *')), 'no');
+  assert.notEqual(answered(command('git pushy'), begins, allow('command', 'git *')), 'no');
+  assert.equal(answered(command('npm test'), allow('command', 'npm test *')), 'once');
   const no: ApprovalRule = { kind: 'command', pattern: 'git push*', decision: 'reject' };
   assert.equal(answered(command('git push -f'), no, allow('command', 'git *')), 'no');
   assert.equal(answered(command('git push -f'), allow('command', 'git *'), no), 'no');
