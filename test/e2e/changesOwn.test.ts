@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { test } from 'node:test';
 import { diskAgent, numbered, text } from './diskAgent.ts';
 import { ReviewPage } from './pages/review.ts';
@@ -68,7 +68,7 @@ test(
     await dialog.getByText('conf/main.cfg — deleted').waitFor();
     assert.doesNotMatch((await dialog.textContent()) ?? '', /is a folder now/);
     await page.getByRole('button', { name: 'Restore Files' }).click();
-    await untilFile(inFolder('conf'), /mine/);
+    await until(() => statSync(inFolder('conf')).isFile() && read('conf') === 'mine\n', 'it is the file that it was');
     await dialog.waitFor({ state: 'hidden' });
   }),
 );

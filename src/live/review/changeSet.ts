@@ -1207,6 +1207,23 @@ export class ChangeSet {
     return true;
   }
 
+  /** The same on the screen alone: where the user discards that text, it is without these lines again, as if undone in the editor. */
+  async #broughtBackUnsaved(name: string, file: string): Promise<boolean> {
+    const text = this.#deps.effects.hasUnsaved(file) ? shortText(await this.#deps.effects.readText(file)) : undefined;
+    if (text === undefined || !this.#deps.undone.without(name, text)) return false;
+    const there = await this.#textOf(await this.#present(name));
+    return this.#broughtBack(name, await this.#deps.store.put(Buffer.from(inMannerOf(text, there ?? text))));
+  }
+
+  /** The user has discarded lines that they had brought back on the screen: the file on the disk is as it was known. */
+  async #discarded(name: string, file: string): Promise<boolean> {
+    const after = this.#state.tracked.get(name)?.after;
+    const there = this.#deps.effects.hasUnsaved(file) || after === undefined ? after : await this.#present(name);
+    if (there === undefined || there === after || there !== this.#scan.files.get(name)?.content) return false;
+    await this.#absorbUser(name, there);
+    return true;
+  }
+
   /** Opens decided changes of which the text has more again. */
   async #reopen(name: string, text: string): Promise<void> {
     const chosen = new Set<TurnChange>();
@@ -1438,6 +1455,8 @@ export class ChangeSet {
     const name = nameOf(this.#folders, file) ?? '';
     if (!this.#deps.undone.has(name)) return;
     await this.#run(async () => {
+      if (await this.#broughtBackUnsaved(name, file)) return this.#changed();
+      if (await this.#discarded(name, file)) return this.#changed();
       const known = this.#state.tracked.get(name)?.left;
       await this.#countUnsaved(name);
       const left = this.#state.tracked.get(name)?.left;

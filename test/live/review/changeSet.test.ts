@@ -2654,6 +2654,37 @@ test(
 );
 
 test(
+  'a hunk that was undone and is back on the screen is to be reviewed before it is saved, and is not once that text is discarded',
+  inScene(async (scene) => {
+    const file = scene.path('a');
+    const agents = (...places: readonly number[]) => numbered(30, (at) => (places.includes(at) ? `agent ${at}` : undefined));
+    const state = async () => [(await scene.hunks('a')).length, scene.changes.turnFiles('t')?.files[0]?.review, scene.names];
+    for (const places of [[3, 20], [3]]) {
+      scene.write({ a: numbered(30) });
+      await scene.turn('t', () => scene.write({ a: agents(...places) }));
+      await scene.changes.settle(file, 'undo', (await scene.hunks('a')).slice(0, 1));
+      const undone = await state();
+      assert.equal(undone[0], places.length - 1);
+      const open = [places.length, 'open', ['changed a']];
+      scene.unsaved.set(file, agents(...places));
+      await scene.changes.textChanged(file);
+      assert.deepEqual(await state(), open);
+      scene.unsaved.delete(file);
+      await scene.changes.textChanged(file);
+      assert.deepEqual(await state(), undone);
+      scene.unsaved.set(file, agents(...places));
+      await scene.changes.textChanged(file);
+      scene.write({ a: agents(...places) });
+      scene.unsaved.delete(file);
+      await scene.changes.userSaved(file);
+      assert.deepEqual(await state(), open);
+      await scene.changes.settleAll('undo');
+      assert.deepEqual([scene.read('a'), scene.names], [numbered(30), []]);
+    }
+  }),
+);
+
+test(
   'what an agent changes and changes back is replaced later; a move back is one row; a prompt that goes on is no end of it',
   inScene(async (scene) => {
     scene.write({ a: numbered(5), b: numbered(9) });
