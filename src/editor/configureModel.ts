@@ -139,14 +139,15 @@ async function keyAndModel(
 
 async function askKey(inputs: ConfigureInputs, { name, needsKey }: Draft, refused: boolean): Promise<DialogStep<string>> {
   const back = '\0';
+  const whichKey = needsKey
+    ? vscode.l10n.t('API key for {0}. It is kept in secret storage.', name)
+    : vscode.l10n.t('API key for {0}, if it needs one. It is kept in secret storage.', name);
   const text = await inputs.input({
     title: title(),
     step: 2,
     back,
     password: true,
-    prompt: refused
-      ? vscode.l10n.t('{0} did not accept the key.', name)
-      : vscode.l10n.t('API key for {0}, if it needs one. It is kept in secret storage.', name),
+    prompt: refused ? vscode.l10n.t('{0} did not accept the key.', name) : whichKey,
     check: (typed) => (needsKey && typed.trim() === '' ? vscode.l10n.t('Needed') : undefined),
   });
   if (text === undefined || text === back) return text === undefined ? undefined : BACK;

@@ -83,6 +83,13 @@ describe('configuring a model', () => {
     assert.deepEqual(modelSettings(), { baseUrl: `${baseUrl}/v1`, name: 'small' });
   });
 
+  it('a service that needs a key does not say that it may need none', async () => {
+    const asked = await through(['right', 'small'], { name: 'Service', baseUrl: `${baseUrl}/v1`, needsKey: true });
+    assert.equal(asked[0], 'API key for Service. It is kept in secret storage.');
+    const ofOwn = await through([custom, `${baseUrl}/open`, '', LEAVE]);
+    assert.match(ofOwn[2] ?? '', /, if it needs one\./);
+  });
+
   it('every step has a way back, and leaving it stores nothing', async () => {
     const asked = await through([custom, `${baseUrl}/v1`, 'right', GO_BACK, GO_BACK, LEAVE]);
     assert.deepEqual(asked.slice(3), ['Model', asked[2], 'Search']);
