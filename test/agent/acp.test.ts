@@ -8,7 +8,7 @@ import type { Files } from '../../src/protocols/ports.ts';
 import { callsOf, changedFiles, findTerminal } from '../../src/session/select.ts';
 import { choose, type Drive, drive, textOf } from '../agents/drive.ts';
 import { problemOfFrame } from '../protocols/acp/oracle.ts';
-import { startAgent, temporaryFolder } from './agentProcess.ts';
+import { endAfter, startAgent, temporaryFolder } from './agentProcess.ts';
 import { startService } from './fakeService.ts';
 
 /** The built agent behind the ACP client, offline: its guide answers. All frames of both sides must be good by the official schema. */
@@ -21,7 +21,7 @@ function start(t: TestContext, cwd: string, resume?: Resume, files?: Files): Dri
     ports: { tools: [], ...(files ? { files } : {}) },
     ...(resume ? { resume } : {}),
   });
-  t.after(async () => {
+  endAfter(t, async () => {
     await driven.stop();
     assert.deepEqual(
       driven.frames.flatMap((frame) => problemOfFrame(frame) ?? []),

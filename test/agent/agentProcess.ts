@@ -144,10 +144,24 @@ export class AgentProcess {
   }
 }
 
+const processes = new WeakMap<TestContext, (() => Promise<unknown>)[]>();
+
+/** Ends a process after the test, before the folders of the test are removed: hooks run in the order they were set, and an agent writes to its end. */
+export function endAfter(t: TestContext, end: () => Promise<unknown>): void {
+  let ended: Promise<unknown> | undefined;
+  const once = async (): Promise<void> => {
+    ended ??= end();
+    await ended;
+  };
+  processes.set(t, [...(processes.get(t) ?? []), once]);
+  t.after(once);
+}
+
 /** A folder of its own that is gone after the test. */
 export function temporaryFolder(t: TestContext): string {
   const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'parley-agent-')));
-  t.after(() => {
+  t.after(async () => {
+    for (const end of processes.get(t) ?? []) await end();
     rmSync(folder, { recursive: true, force: true });
     // Where agents that work in it keep their sessions.
     rmSync(`${folder}.home`, { recursive: true, force: true });
@@ -158,7 +172,7 @@ export function temporaryFolder(t: TestContext): string {
 /** An agent that is ended after the test, whatever happened in it. */
 export function startAgent(t: TestContext, options: AgentOptions): AgentProcess {
   const agent = new AgentProcess(options);
-  t.after(async () => {
+  endAfter(t, async () => {
     if (agent.child.exitCode === null && agent.child.signalCode === null) agent.child.kill('SIGKILL');
     await agent.exited;
   });

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { methods } from '@agentclientprotocol/sdk';
 import { EXTENSION } from '../../../src/protocols/a2a/schema.ts';
-import { temporaryFolder } from '../agentProcess.ts';
+import { endAfter, temporaryFolder } from '../agentProcess.ts';
 import { startService } from '../fakeService.ts';
 import { say, withAgent } from '../officialClient.ts';
 import { user } from './aiSdkServed.ts';
@@ -26,7 +26,7 @@ async function posted({ t, cwd, env, flags }: Scene, face: string, body: object)
     env: { ...process.env, ...env, PARLEY_AGENT_TOKEN: 'tok', KIMI_SHARE_DIR: `${cwd}.home` },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  t.after(async () => {
+  endAfter(t, async () => {
     child.kill();
     await once(child, 'exit');
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { temporaryFolder } from '../agentProcess.ts';
+import { endAfter, temporaryFolder } from '../agentProcess.ts';
 
 export type Line = Readonly<Record<string, unknown>>;
 
@@ -37,7 +37,7 @@ export function servedWith(t: TestContext, more: NodeJS.ProcessEnv, ...args: rea
       resolve(code);
     });
   });
-  t.after(async () => {
+  endAfter(t, async () => {
     child.kill('SIGKILL');
     await exited;
   });
