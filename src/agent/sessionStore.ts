@@ -56,6 +56,12 @@ interface Waiting {
 const unstored = new Set<SessionStore>();
 let isEndWatched = false;
 
+function storeByEnd(store: SessionStore): void {
+  unstored.add(store);
+  if (!isEndWatched) process.once('exit', storeAtEnd);
+  isEndWatched = true;
+}
+
 /** No one waits for the process when it ends. */
 function storeAtEnd(): void {
   for (let tries = 0; tries < LAST_TRIES.count && unstored.size > 0; tries += 1) {
@@ -214,9 +220,7 @@ export class SessionStore {
   }
 
   #tryLater(): void {
-    unstored.add(this);
-    if (!isEndWatched) process.once('exit', storeAtEnd);
-    isEndWatched = true;
+    storeByEnd(this);
     if (this.#retry) return;
     this.#retry = setTimeout(() => this.flush(), this.#wait).unref();
     this.#wait = Math.min(2 * this.#wait, LONGEST_RETRY);

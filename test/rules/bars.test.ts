@@ -33,6 +33,9 @@ test('functions are short: the ninth decile at most 25 lines, none over 80', (t)
   const body = '  run();\n'.repeat(80);
   const code = `function a(b: { c: string }): { d: string } {\n${body}}\nclass E {\n  f(): void {\n${body}  }\n}\nconst g = () => {\n${body}};\n`;
   assert.deepEqual(long([planted(code)]), ['src/x.ts a: 82', 'src/x.ts f: 82', 'src/x.ts =>: 82']);
+  const heads = ['public f(): void', '*f(): Generator<number>', 'static async *[Symbol.iterator]()', 'static'];
+  const members = planted(`class E {\n${heads.map((head) => `  ${head} {\n${body}  }\n`).join('')}}\n`);
+  assert.deepEqual(long([members]), ['src/x.ts f: 82', 'src/x.ts f: 82', 'src/x.ts [Symbol.iterator]: 82', 'src/x.ts static: 82']);
   const parts = '    run(),\n'.repeat(80);
   assert.deepEqual(long([planted(`const h = () =>\n  all([\n${parts}  ]);\n`)]), ['src/x.ts =>: 83']);
   const functions = (count: number, lines: number) => `function a() {\n${'  run();\n'.repeat(lines - 2)}}\n`.repeat(count);

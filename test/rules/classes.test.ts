@@ -32,11 +32,24 @@ test('no class hands closures over itself to its own parts', () => {
   );
 });
 
+/** Classes with more, which they are given in one object (Deps, Ports). It may only shrink. */
+const CROWDED: Readonly<Record<string, number>> = {
+  'src/live/review/changeSet.ts ChangeSet': 11,
+  'src/live/liveSession.ts LiveSession': 9,
+  'src/live/sessions.ts Sessions': 8,
+  'src/editor/approvals/approvals.ts Approvals': 7,
+  'src/editor/chatLink.ts ChatLink': 9,
+  'src/serve/hosted.ts HostedSessions': 8,
+  'src/serve/host.ts ClientRequests': 13,
+};
 const crowded = (classes: readonly Pick<Measured, 'where' | 'collaborators'>[]) =>
-  classes.flatMap(({ where, collaborators }) => (collaborators.length > 6 ? [`${where}: ${collaborators.length}`] : []));
+  classes.flatMap(({ where, collaborators: { length } }) => (length > (CROWDED[where] ?? 6) ? [`${where}: ${length}`] : []));
 
 test('a class has at most six collaborators', () => {
   assert.deepEqual(crowded(all), []);
+  const counts = new Map(all.map(({ where, collaborators }) => [where, collaborators.length]));
+  const fewer = Object.entries(CROWDED).filter(([where, most]) => (counts.get(where) ?? 0) < most);
+  assert.deepEqual(fewer, [], 'has fewer now: lower it in the list');
   const plant = (field: (at: number) => string) => {
     const fields = Array.from({ length: 7 }, (_, at) => `  ${field(at)};\n`).join('');
     const code = `class Part { run(): void {} }\nfunction makePart(): Part { return new Part(); }\nclass A {\n${fields}}\nexport { A };\n`;
@@ -58,6 +71,11 @@ test('a class has at most six collaborators', () => {
     plant((at) => `readonly #part${at} = new Map<string, Part>()`),
     [],
   );
+  const members = Array.from({ length: 7 }, (_, at) => `readonly part${at}: Part`).join('; ');
+  for (const type of [`{ ${members} }`, 'Deps']) {
+    const code = `class Part { run(): void {} }\ninterface Deps { ${members}; readonly say: () => void }\nclass A {\n  readonly #deps: ${type};\n}\nexport { A };\n`;
+    assert.deepEqual(crowded(measurePlanted(code, (own) => classesIn(own).map(measure))), ['src/x.ts A: 7']);
+  }
 });
 
 /** The closures of a class with these members, without their lines. */
@@ -149,6 +167,12 @@ test('fields that change: assigned ones and collections, not fixed ones', () => 
   const code =
     'class A {\n  #a = 0;\n  b?: string;\n  readonly #seen = new Set<string>();\n  readonly #list: string[] = [];\n  readonly #fixed = 1;\n}\n';
   assert.deepEqual(changing(code), ['#a', 'b', '#seen', '#list']);
+});
+
+test('fields that change: variables around the class that it assigns', () => {
+  const code =
+    'let a = 0;\nlet b = 0;\nlet unused = 0;\nfunction make() {\n  let c = 0;\n  class A {\n    go(): void {\n      a += 1;\n      b++;\n      c = unused;\n    }\n  }\n  return new A();\n}\nexport { make };\n';
+  assert.deepEqual([...changing(code)].sort(), ['a', 'b', 'c']);
 });
 
 test('fields that change: the members of what a field holds, changed directly or by a variable', () => {

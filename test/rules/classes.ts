@@ -29,6 +29,7 @@ import {
   isSpreadAssignment,
   isSpreadElement,
   isVariableDeclaration,
+  isVariableStatement,
   type NewExpression,
   type Node,
   type PropertyDeclaration,
@@ -266,7 +267,7 @@ function returnedBy(method: Node): readonly Node[] {
 /*
  * What changes in a class: fields that are assigned, collections that are filled, and what the class changes in an object that a field holds. Of an
  * interface or object type of the project of which it changes any member, every member counts that is not `readonly` or is a collection (of a union,
- * those of its largest member); of a class, the public fields that it assigns. The state of a machine (`Step`, src/conversation/step.ts) does not
+ * those of its largest member); of a class, the public fields that it assigns. A variable around the class that it assigns counts as a field. The state of a machine (`Step`, src/conversation/step.ts) does not
  * count: it is one JSON value, declared in one place, which the driver keeps.
  */
 
@@ -274,15 +275,40 @@ function returnedBy(method: Node): readonly Node[] {
 export function changingIn({ node, types }: OwnClass): readonly string[] {
   const isMachine = extendsStep(node, types);
   const changed = changesThroughFields(node);
-  return node.members.flatMap((member) => {
-    if (!isPropertyDeclaration(member) || hasModifier(member, SyntaxKind.StaticKeyword)) return [];
-    const name = member.name.getText();
-    if (isMachine && name === 'state') return [];
-    const isAssigned = !hasModifier(member, SyntaxKind.ReadonlyKeyword) || isCollection(member.initializer);
-    const inner = changed.get(name);
-    const held = inner ? changingMembers(types.checker.getTypeAtLocation(member.name), inner, types) : [];
-    return [...(isAssigned ? [name] : []), ...held.map((one) => `${name}.${one}`)];
-  });
+  return node.members
+    .flatMap((member) => {
+      if (!isPropertyDeclaration(member) || hasModifier(member, SyntaxKind.StaticKeyword)) return [];
+      const name = member.name.getText();
+      if (isMachine && name === 'state') return [];
+      const isAssigned = !hasModifier(member, SyntaxKind.ReadonlyKeyword) || isCollection(member.initializer);
+      const inner = changed.get(name);
+      const held = inner ? changingMembers(types.checker.getTypeAtLocation(member.name), inner, types) : [];
+      return [...(isAssigned ? [name] : []), ...held.map((one) => `${name}.${one}`)];
+    })
+    .concat(variablesChangedIn(node));
+}
+
+/** Variables around the class, of its module or of a function that it is declared in, that it assigns. */
+function variablesChangedIn(owner: ClassDeclaration): readonly string[] {
+  const around = new Set<string>();
+  for (let at: Node | undefined = owner.parent; at; at = at.parent) {
+    if (!('statements' in at)) continue;
+    at.forEachChild((statement) => {
+      if (!isVariableStatement(statement) || !statement.declarationList.getText().startsWith('let')) return;
+      for (const { name } of statement.declarationList.declarations) if (isIdentifier(name)) around.add(name.text);
+    });
+  }
+  const found = new Set<string>();
+  const changes = (target: Node): void => {
+    if (isIdentifier(target) && around.has(target.text)) found.add(target.text);
+  };
+  const visit = (node: Node): void => {
+    if (isBinaryExpression(node) && isAssignment(node.operatorToken.kind)) changes(node.left);
+    if (isPostfixUnaryExpression(node) || (isPrefixUnaryExpression(node) && COUNTING.includes(node.operator))) changes(node.operand);
+    node.forEachChild(visit);
+  };
+  if (around.size > 0) visit(owner);
+  return [...found];
 }
 
 function changingMembers(type: Type | undefined, changed: ReadonlySet<string>, types: Types): readonly string[] {
@@ -352,16 +378,30 @@ function extendsStep(node: ClassDeclaration, types: Types): boolean {
 
 /*
  * Collaborators of a class: fields that hold objects of other classes, by the type that they are given, by the class that `new` names, or made by a
- * function or method of the project that returns an object with methods.
+ * function or method of the project that returns an object with methods. A field that holds an object of several (an inline type, or an interface that
+ * is named Deps or Ports) counts with the objects in it instead. Not seen: functions that are handed over, alone or in such an object.
  */
 
 /** The names of the fields. */
 export function collaboratorsIn({ node, types }: OwnClass): readonly string[] {
-  return node.members.flatMap((member) =>
-    isPropertyDeclaration(member) && !hasModifier(member, SyntaxKind.StaticKeyword) && holdsPart(member, types)
-      ? [member.name.getText()]
-      : [],
-  );
+  return node.members.flatMap((member) => {
+    if (!isPropertyDeclaration(member) || hasModifier(member, SyntaxKind.StaticKeyword)) return [];
+    const name = member.name.getText();
+    if (member.type && SEVERAL.test(member.type.getText())) return partsIn(member, types).map((part) => `${name}.${part}`);
+    return holdsPart(member, types) ? [name] : [];
+  });
+}
+const SEVERAL = /^\{|^\w*(?:Deps|Ports)$/;
+
+/** The members of an object that hold objects of other classes. */
+function partsIn({ name }: PropertyDeclaration, types: Types): readonly string[] {
+  const type = types.checker.getTypeAtLocation(name);
+  if (!type) return [];
+  return types.checker.getPropertiesOfType(type).flatMap((symbol) => {
+    const member = types.ownDeclaration(symbol);
+    const isPart = member && isPropertySignatureDeclaration(member) && member.type && isCollaborator(member.type.getText());
+    return isPart ? [symbol.name] : [];
+  });
 }
 
 function holdsPart({ type, initializer }: PropertyDeclaration, types: Types): boolean {

@@ -25,7 +25,7 @@ function closeOf(code: string, open: number): number {
 const lineOf = (code: string, at: number): number => code.slice(0, at).split('\n').length;
 
 const HEAD =
-  /(?:\bfunction\s*\*?\s*(\w*)|^\s+(?:(?:private|protected|override|static|async|get|set)\s+)*(#?\w+))\s*(?:<[^(){}]*>)?\(|=>\s*\{/gm;
+  /(?:\bfunction\s*\*?\s*(\w*)|^\s+(?:(?:public|private|protected|override|static|async|get|set)\s+)*\*?(#?\w+|\[[^\]\n]+\]))\s*(?:<[^(){}]*>)?\(|=>\s*\{|\bstatic\s*\{/gm;
 const CONTROL = new Set(['if', 'for', 'while', 'switch', 'catch', 'return', 'super']);
 
 /** The brace that opens the body behind a parameter list; object types of the result are stepped over. */
@@ -39,12 +39,12 @@ function bodyAfter(code: string, from: number): number | undefined {
   }
 }
 
-/** Functions, methods and arrow functions with a body. */
+/** Functions, methods, arrow functions with a body, and static blocks. */
 export function functionsOf(source: Source): readonly FunctionSize[] {
   const code = skeletonOf(source.code);
   const found: FunctionSize[] = [];
   for (const match of code.matchAll(HEAD)) {
-    const name = match[1] || match[2] || '=>';
+    const name = match[1] || match[2] || (match[0].startsWith('static') ? 'static' : '=>');
     let open = match.index + match[0].length - 1;
     if (!match[0].endsWith('{')) {
       if (CONTROL.has(name)) continue;
