@@ -259,7 +259,7 @@ function portsOf(windowTools: WindowTools): ConstructorParameters<typeof Session
   return ({ id, cwd }) => ({
     // Read whenever the agent starts.
     get tools() {
-      return windowTools.lend(id);
+      return windowTools.giveTools(id);
     },
     files: diskFilesIn(cwd),
     terminals: childTerminals({ cwd }),

@@ -185,7 +185,7 @@ export abstract class Step<S extends ConversationState> {
     if (turn && lane) this.addPart(turn, lane, { kind: 'notice', notice: { level, text } });
     else this.emit({ type: 'notice', notice: { level, text } });
   }
-  /** Whether the agent asks: it is valid until the next word about that, however many prompts come in between. */
+  /** Tells how the agent asks for approvals. The notice stays until the next one about that, however many prompts come in between. */
   aboutApprovals(level: Notice['level'], text: string): void {
     this.emit({ type: 'notice', notice: { level, text, about: 'approvals' } });
   }

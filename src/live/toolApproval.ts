@@ -60,8 +60,8 @@ export class ToolApproval {
   }
 
   /**
-   * Whether the user has just allowed this very call, with this very input, because the agent asks before it uses a tool that it is lent: nothing is
-   * asked twice. Each such answer counts once.
+   * True when the user has just allowed this call with this input, because the agent itself asks before it uses a tool of the editor. The user is not
+   * asked twice; each answer counts once.
    */
   #wasAllowed(name: string, input: unknown): boolean {
     const calls = callsOf(runningTurn(this.#events.store.now) ?? { parts: [] });

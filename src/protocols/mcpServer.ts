@@ -5,7 +5,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { parseJson } from '../base/json.ts';
 import type { Disposable } from '../base/lifetime.ts';
-import { HEAD_LIMITS, isSameSecret, Strangers } from '../transport/httpAccess.ts';
+import { HEAD_LIMITS, isSameSecret, UnauthenticatedConnections } from '../transport/httpAccess.ts';
 import type { JsonSchema, ToolAnswer } from './ports.ts';
 
 /** A bundle of its own, loaded with the first session whose agent takes tools over MCP: the SDK is heavy (acp.md §12). */
@@ -44,14 +44,14 @@ const PATH = '/mcp';
  * hangs up aborts the tool it called. Only callers with the token, and no web page, get in.
  */
 export async function serveMcp(options: McpServerOptions): Promise<McpEndpoint> {
-  const strangers = new Strangers();
+  const unauthenticated = new UnauthenticatedConnections();
   const server = createServer({ ...HEAD_LIMITS, requestTimeout: REQUEST_WITHIN }, (request, response) => {
-    serve(options, { server, strangers }, request, response).catch((error: unknown) => {
+    serve(options, { server, unauthenticated }, request, response).catch((error: unknown) => {
       options.onError(error instanceof Error ? error.message : String(error));
       if (!response.headersSent) refuse(response, 500, 'Internal error');
     });
   });
-  strangers.limit(server, MOST_CONNECTIONS);
+  unauthenticated.limit(server, MOST_CONNECTIONS);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
@@ -65,14 +65,14 @@ export async function serveMcp(options: McpServerOptions): Promise<McpEndpoint> 
   };
 }
 
-interface Door {
+interface Listener {
   readonly server: HttpServer;
-  readonly strangers: Strangers;
+  readonly unauthenticated: UnauthenticatedConnections;
 }
 
 async function serve(
   options: McpServerOptions,
-  { server, strangers }: Door,
+  { server, unauthenticated }: Listener,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -83,7 +83,7 @@ async function serve(
   const { pathname } = new URL(request.url ?? '/', `http://${host}`);
   const named = pathname.startsWith(`${PATH}/`) ? `Bearer ${pathname.slice(PATH.length + 1)}` : undefined;
   if (!isSameSecret(named ?? authorization ?? '', `Bearer ${options.token}`)) return refuse(response, 401, 'Unauthorized');
-  strangers.know(request.socket);
+  unauthenticated.remove(request.socket);
   if (named === undefined && pathname !== PATH) return refuse(response, 404, 'Not found');
   // There is nothing to say unasked, so there is no stream to open.
   if (request.method !== 'POST') return refuse(response, 405, 'Method not allowed');

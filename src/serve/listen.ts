@@ -6,7 +6,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { readJson } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { LinkAnswer } from '../base/outcomes.ts';
-import { HEAD_LIMITS, isLocalHostHeader, isSameSecret, Strangers } from '../transport/httpAccess.ts';
+import { HEAD_LIMITS, isLocalHostHeader, isSameSecret, UnauthenticatedConnections } from '../transport/httpAccess.ts';
 import type { Link, LinkEvents } from '../transport/link.ts';
 import { rpcLink } from '../transport/rpcLink.ts';
 import { acceptedWebSocket, LONGEST_MESSAGE } from '../transport/webSocket.ts';
@@ -36,19 +36,19 @@ export interface Listening {
 
 /** Serves the host over WebSockets. Requires the token and rejects web pages, except the editor's own, which their origin identifies. */
 export async function listen(host: AgentHost, place: ListenAddress, token: string, log: Log): Promise<Listening> {
-  const strangers = new Strangers();
+  const unauthenticated = new UnauthenticatedConnections();
   const limits = { ...HEAD_LIMITS, requestTimeout: HEAD_LIMITS.headersTimeout };
   const server = http.createServer(limits, (_request, response) => {
     response.writeHead(426, { 'content-type': 'text/plain', connection: 'close' });
     response.end('This is for WebSockets.\n');
   });
-  strangers.limit(server, MOST_CONNECTIONS);
+  unauthenticated.limit(server, MOST_CONNECTIONS);
   const sockets = new WebSocketServer({ noServer: true, maxPayload: LONGEST_MESSAGE, perMessageDeflate: false });
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy());
     const why = refusal(request, place, token);
     if (why === undefined) {
-      strangers.know(socket);
+      unauthenticated.remove(socket);
       sockets.handleUpgrade(request, socket, head, (one) => serve(host, one, log));
     } else {
       log.warn(`A connection was refused: ${why}`);

@@ -28,7 +28,7 @@ export class WindowTools {
   readonly onWithdrawn: Listen<WindowCall & { readonly why: string }> = this.#withdrawn.listen;
 
   /** Names of the tools that the agent of a session has. */
-  readonly #lent = new Map<SessionId, ReadonlySet<string>>();
+  readonly #given = new Map<SessionId, ReadonlySet<string>>();
 
   /** Sets the current offers of a session's windows. An agent gets the tools offered when it starts. */
   offer(sessionId: SessionId, clients: readonly ActiveClient[]): void {
@@ -67,16 +67,16 @@ export class WindowTools {
   }
 
   /** The tools for an agent that starts now. */
-  lend(sessionId: SessionId): readonly Tool[] {
+  giveTools(sessionId: SessionId): readonly Tool[] {
     const tools = this.toolsOf(sessionId);
-    this.#lent.set(sessionId, new Set(tools.map(({ name }) => name)));
+    this.#given.set(sessionId, new Set(tools.map(({ name }) => name)));
     return tools;
   }
 
   /** True when windows offer what the agent does not have. */
   hasMore(sessionId: SessionId): boolean {
-    const lent = this.#lent.get(sessionId);
-    return lent !== undefined && this.toolsOf(sessionId).some(({ name }) => !lent.has(name));
+    const given = this.#given.get(sessionId);
+    return given !== undefined && this.toolsOf(sessionId).some(({ name }) => !given.has(name));
   }
 
   #toolOf(

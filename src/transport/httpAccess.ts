@@ -14,34 +14,34 @@ export function isLocalHostHeader(host: string): boolean {
 }
 
 /** Connections that have not shown the token yet; the oldest goes when one more comes. */
-const MOST_STRANGERS = 48;
+const MOST_UNAUTHENTICATED = 48;
 /**
  * Milliseconds for the head of a request, looked at each second. A caller of ours sends it with the connection; others must not keep the place of one.
  */
 export const HEAD_LIMITS = { headersTimeout: 5_000, connectionsCheckingInterval: 1_000 } as const;
 
 /**
- * Programs that know no token, of any account of this computer, take no place from those that do: few of their connections are kept, and those of known
- * callers are counted apart.
+ * The connections that have not shown the token yet. Only few of them are kept, and they are counted apart, so that no program of this computer takes
+ * the places of callers that know the token.
  */
-export class Strangers {
+export class UnauthenticatedConnections {
   readonly #connections = new Set<Duplex>();
 
   /** `mostKnown` connections of known callers, at most. */
   limit(server: Server, mostKnown: number): void {
-    server.maxConnections = mostKnown + MOST_STRANGERS + 1;
+    server.maxConnections = mostKnown + MOST_UNAUTHENTICATED + 1;
     server.on('connection', (socket: Duplex) => {
       this.#connections.add(socket);
       socket.once('close', () => this.#connections.delete(socket));
-      if (this.#connections.size <= MOST_STRANGERS) return;
+      if (this.#connections.size <= MOST_UNAUTHENTICATED) return;
       const [oldest = socket] = this.#connections;
       this.#connections.delete(oldest);
       oldest.destroy();
     });
   }
 
-  /** That connection has shown the token. */
-  know(connection: Duplex): void {
+  /** The connection has shown the token. */
+  remove(connection: Duplex): void {
     this.#connections.delete(connection);
   }
 }

@@ -56,7 +56,7 @@ export function hosting(
     ports: ({ id }) => ({
       ...noPorts,
       get tools() {
-        return windowTools.lend(id);
+        return windowTools.giveTools(id);
       },
     }),
     rules: () => [],

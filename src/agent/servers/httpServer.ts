@@ -2,7 +2,7 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseJson } from '../../base/json.ts';
 import { messageOf } from '../../base/log.ts';
-import { HEAD_LIMITS, isLocalHostHeader, isSameSecret, Strangers } from '../../transport/httpAccess.ts';
+import { HEAD_LIMITS, isLocalHostHeader, isSameSecret, UnauthenticatedConnections } from '../../transport/httpAccess.ts';
 
 /* Shared by the agent's HTTP servers: which requests are accepted, and how large they may be. */
 
@@ -47,7 +47,7 @@ export async function listenHttp(
   options: HttpServerOptions,
   handle: (request: IncomingMessage, response: ServerResponse, path: string) => Promise<void> | void,
 ): Promise<HttpServer> {
-  const strangers = new Strangers();
+  const unauthenticated = new UnauthenticatedConnections();
   /** The path of a request that may go on; undefined when it is answered already. */
   const admit = (request: IncomingMessage, response: ServerResponse): string | undefined => {
     const { host = '', origin, authorization = '' } = request.headers;
@@ -70,7 +70,7 @@ export async function listenHttp(
       response.setHeader('www-authenticate', 'Bearer');
       throw new HttpError(401, 'The token is missing or wrong.');
     }
-    if (options.token === undefined || !options.isPublic?.(request, path)) strangers.know(request.socket);
+    if (options.token === undefined || !options.isPublic?.(request, path)) unauthenticated.remove(request.socket);
     return path;
   };
 
@@ -80,7 +80,7 @@ export async function listenHttp(
       .then((path) => (path === undefined ? undefined : handle(request, response, path)))
       .catch((error: unknown) => sendError(response, error));
   });
-  strangers.limit(server, MOST_CONNECTIONS);
+  unauthenticated.limit(server, MOST_CONNECTIONS);
   server.listen(options.port, '127.0.0.1');
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);

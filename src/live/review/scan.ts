@@ -39,7 +39,7 @@ export interface Scan {
   readonly ends: ReadonlyMap<string, string>;
 }
 type FolderRules = ReadonlyMap<string, IgnoreRules>;
-/** The starting point of a scan. With the rules of when the turn began these count beside the present ones, and what was watched is watched on. */
+/** The starting point of a scan. The rules from the start of the turn apply together with the present ones, so that a file that was watched then still is. */
 export type ScanBefore = Pick<Scan, 'files' | 'ends' | 'rules'>;
 
 /** Before anything was read. */

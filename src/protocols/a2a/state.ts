@@ -396,7 +396,7 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
   };
 }
 
-// --- new parts of it
+// --- new parts of the state
 
 export function newCall(id: CallId, last: CallSnapshot, dialect: 'rfc' | 'gemini'): A2aCall {
   return { id, key: last.id, dialect, ended: false, last, live: null, decision: { is: 'none' }, timesReasked: 0, isRead: false };

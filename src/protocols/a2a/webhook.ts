@@ -2,7 +2,7 @@ import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Disposable } from '../../base/lifetime.ts';
-import { HEAD_LIMITS, Strangers } from '../../transport/httpAccess.ts';
+import { HEAD_LIMITS, UnauthenticatedConnections } from '../../transport/httpAccess.ts';
 import { parseOrUndefined, toIncoming } from './codec.ts';
 import type { A2aVersion, Fields } from './schema.ts';
 import { type PushConfig, pushInMessage, pushName, pushOfTask } from './versionCodec.ts';
@@ -29,14 +29,14 @@ export interface Webhook extends Disposable {
 export async function openWebhook(isOurs: (taskId: string) => boolean, onNotification: (record: unknown) => void): Promise<Webhook> {
   const path = `/a2a/${secret()}`;
   const [id, token, credentials] = [randomUUID(), secret(), secret()];
-  const strangers = new Strangers();
+  const unauthenticated = new UnauthenticatedConnections();
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const respond = (status: number) => void response.writeHead(status, { connection: 'close' }).end();
     if (request.url !== path) return respond(404);
     if (request.method !== 'POST') return respond(405);
     const { 'x-a2a-notification-token': given, authorization = '' } = request.headers;
     if (!same(String(given ?? ''), token) && !same(authorization, `Bearer ${credentials}`)) return respond(401);
-    strangers.know(request.socket);
+    unauthenticated.remove(request.socket);
     const chunks: Buffer[] = [];
     let bytes = 0;
     for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -54,7 +54,7 @@ export async function openWebhook(isOurs: (taskId: string) => boolean, onNotific
   const server = http.createServer({ ...HEAD_LIMITS, requestTimeout: BODY_WITHIN }, (request, response) => {
     receive(request, response).catch(() => response.destroy());
   });
-  strangers.limit(server, MOST_CONNECTIONS);
+  unauthenticated.limit(server, MOST_CONNECTIONS);
   server.listen(0, '127.0.0.1');
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);

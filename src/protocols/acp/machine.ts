@@ -506,7 +506,7 @@ class AcpStep extends AcpRequests {
     state.recorded ??= { messageId, isNoted: false, content: [] };
     addRecorded(state.recorded, content);
   }
-  /** Whether a block without an id begins another message of the user. */
+  /** True when a block without an id begins another message of the user. */
   isNextPrompt({ messageId, isNoted, content: all }: RecordedPrompt, content: Content): boolean {
     if (messageId !== null) return false;
     if (isNoted) return true;

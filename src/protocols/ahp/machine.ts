@@ -631,10 +631,10 @@ class AhpStep extends Step<AhpState> {
     const sender = senderOf(said);
     return sender === undefined || sender === this.state.setup.client.name ? {} : { sender };
   }
-  /** A message sent into the turn waits until the agent has taken it up, or for its end. Returns the one that waits no more. */
+  /** Returns the message sent into the turn that no longer waits: the agent has taken it up, or the turn has ended. */
   steeringGone({ steeringMessage: said }: ChatState, { steeringMessage, queuedMessages }: ChatState): PendingMessage | undefined {
     const { turn } = this.state;
-    // Behind a further one it is told, or queued.
+    // When a later message takes its place, the host shows this one or puts it into the queue.
     if (!said || steeringMessage || queuedMessages?.some(({ id }) => id === said.id)) return undefined;
     if (turn) this.emit({ type: 'parts.removed', turnId: turn.id, partIds: [said.id] });
     return said;

@@ -239,13 +239,13 @@ export abstract class ChatCalls extends ChatResults {
     }
     if (part.state !== 'input-available') return;
     this.nextRound(turn);
-    const stranger = put(turn.own, id, newOwnCall(id, turn.isRoundAsked ? 'round' : 'answered', true));
-    stranger.isAwaited = true;
-    stranger.answer = { ok: false, text: notAvailable(part) };
-    this.deliverResult(turn, stranger);
+    const unknown = put(turn.own, id, newOwnCall(id, turn.isRoundAsked ? 'round' : 'answered', true));
+    unknown.isAwaited = true;
+    unknown.answer = { ok: false, text: notAvailable(part) };
+    this.deliverResult(turn, unknown);
   }
   /** A call that is neither ours nor answered: the server expects a client that knows the tool, and the model should hear that there is none. */
-  refuseStrangers(turn: ChatTurn, response: ChatResponse): void {
+  refuseUnknown(turn: ChatTurn, response: ChatResponse): void {
     const inData = this.dataApprovals(response).map((request) => request.toolCallId);
     for (const part of stepCalls(this.last, response.assembly)) {
       const { toolCallId } = part;

@@ -405,7 +405,7 @@ export abstract class ChatResponses extends ChatCalls {
     this.endGrace(turn);
     const own = undelivered(this.state, turn);
     if (own.length > 0 && isSaid && own.every((call) => call.acceptedAt === null && call.untaken === null)) this.learn({ flow: 'repost' });
-    this.refuseStrangers(turn, response);
+    this.refuseUnknown(turn, response);
     turn.stage = 'results';
     if (this.isAsking(turn)) {
       turn.isSaved = true;

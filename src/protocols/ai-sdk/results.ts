@@ -141,7 +141,7 @@ export abstract class ChatResults extends ShownMessage {
 
   // --- The end of a response: it no longer waits for results
 
-  /** The response ends. A server that was told a result and went on without it awaits it no more: the model would answer twice. */
+  /** The response ends. A result that the server went on without is not sent again: the model would answer twice. */
   settleUntaken(turn: ChatTurn, isFailed: boolean): void {
     for (const call of undelivered(this.state, turn)) {
       const { delivery } = call;

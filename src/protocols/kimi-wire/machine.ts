@@ -792,7 +792,7 @@ class WireStep extends WireConnection {
   }
 }
 
-/** Where an event belongs: its turn, the lane of its agent, and how deep that agent is nested. */
+/** The place of an event: its turn, the lane of its agent, and how deep that agent is nested. */
 interface EventContext {
   readonly turn: WireTurn;
   readonly lane: WireLane;

@@ -54,7 +54,7 @@ export function otherVersion(version: string | number | undefined): string {
   return t('The agent speaks version {0} of the protocol; Parley supports {1}.', version ?? '?', 1);
 }
 
-/** Whether we can talk to an agent of this version: 1 and its minors. */
+/** True for a version that Parley can speak: 1 and its minors. */
 export function supports(version: string | number): boolean {
   return /^1(\.|$)/.test(String(version));
 }

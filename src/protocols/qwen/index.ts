@@ -37,7 +37,7 @@ export class QwenAdapter implements Adapter {
   readonly ended: Promise<void>;
   readonly #driver: Driver<QwenState>;
   readonly #hints: Hints;
-  /** Where the agent keeps its conversations, if it does. */
+  /** The folder in which the agent keeps its conversations, if it does. */
   readonly #folder: string | undefined;
 
   constructor(launch: ProcessLaunch, context: AdapterContext, connect: Connect = processChannel) {

@@ -211,7 +211,7 @@ export function nextRestart(starts: number[], now: number): { readonly wait: num
   return { wait, nth: starts.length };
 }
 
-/** Whether starting it again may help. */
+/** True when starting it again may help. */
 export function worthRestarting(exit: { readonly code?: number; readonly signal?: string }, lived: number, said: string): boolean {
   if (exit.code === 0 || FINAL_CODES.includes(exit.code)) return false;
   return exit.signal !== undefined || lived >= TOO_SOON || said.trim() === '';

@@ -140,7 +140,7 @@ export function refusalOf(error: unknown): string {
   return errorText(error) || agentError();
 }
 
-/** Whether a line in the user's name is what Claude Code writes for its model when the user stopped it (docs/protocols/qwen.md §12). */
+/** True for a line in the user's name that is what Claude Code writes for its model when the user stopped it (docs/protocols/qwen.md §12). */
 export function isInterruption(text: string): boolean {
   return text.trimStart().startsWith('[Request interrupted');
 }

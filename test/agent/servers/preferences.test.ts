@@ -10,7 +10,7 @@ import { endAfter, temporaryFolder } from '../agentProcess.ts';
 import { startService } from '../fakeService.ts';
 import { say, withAgent } from '../officialClient.ts';
 import { user } from './aiSdkServed.ts';
-import { ENVELOPE, finished, lendNothing, MESSAGES, request, servedWith, text } from './qwenServed.ts';
+import { ENVELOPE, finished, MESSAGES, offerNoTools, request, servedWith, text } from './qwenServed.ts';
 
 interface Scene {
   readonly t: TestContext;
@@ -63,7 +63,7 @@ const faces: Readonly<Record<string, (scene: Scene) => Promise<string>>> = {
   "Qwen's envelope": async ({ t, env, flags }) => {
     const agent = servedWith(t, env, ...ENVELOPE, ...flags);
     agent.say(request(text('go')));
-    await lendNothing(agent);
+    await offerNoTools(agent);
     await agent.line(finished);
     return agent.told.out;
   },

@@ -5,7 +5,19 @@ import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { CLIENT_WORDS, successLine } from '../../../src/protocols/qwen/codec.ts';
 import { temporaryFolder } from '../agentProcess.ts';
-import { CHUNKS, ENVELOPE, finished, type Line, lendNothing, MESSAGES, metadata, request, served, servedWith, text } from './qwenServed.ts';
+import {
+  CHUNKS,
+  ENVELOPE,
+  finished,
+  type Line,
+  MESSAGES,
+  metadata,
+  offerNoTools,
+  request,
+  served,
+  servedWith,
+  text,
+} from './qwenServed.ts';
 
 for (const [name, args] of [
   ['messages', ENVELOPE],
@@ -362,7 +374,7 @@ for (const [dialect, args] of [
       await agent.line((one) => one.type === 'control_response');
       agent.say({ type: 'user', session_id: '', parent_tool_use_id: null, message: { role: 'user', content: words } });
     }
-    if (dialect === 'envelope') await lendNothing(agent);
+    if (dialect === 'envelope') await offerNoTools(agent);
     const isAsk = (line: Line) => line.subtype === 'can_use_tool' || Object(line.request).subtype === 'can_use_tool';
     const asked = await agent.line(isAsk);
     act(agent.cwd);

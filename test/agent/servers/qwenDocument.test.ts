@@ -5,7 +5,7 @@ import { HintAnswers } from '../../../src/agent/servers/qwen/envelopeServer.ts';
 import { terminalNote } from '../../../src/protocols/qwen/codec.ts';
 import * as schema from '../../../src/protocols/qwen/schema.ts';
 import { startService } from '../fakeService.ts';
-import { CHUNKS, ENVELOPE, finished, type Line, lendNothing, metadata, request, served, servedWith, text } from './qwenServed.ts';
+import { CHUNKS, ENVELOPE, finished, type Line, metadata, offerNoTools, request, served, servedWith, text } from './qwenServed.ts';
 
 /* What the document of the envelope dialect describes, item by item, from the side of the agent (docs/protocols/qwen.md, the table at its end). */
 
@@ -29,7 +29,7 @@ for (const [name, args] of [
   test(`envelope, ${name}: what a command prints comes as terminal text of its call, colours beside it; the program's own log and its end as well`, async (t) => {
     const agent = served(t, ...args);
     agent.say(request(text("run printf 'a\\033[32mb\\033[0mc'"), { prompt_id: 'p1' }));
-    await lendNothing(agent);
+    await offerNoTools(agent);
     const asked = await agent.line((line) => line.subtype === 'can_use_tool');
     agent.say(approve(asked.request_id));
     await agent.line(finished);
@@ -57,7 +57,7 @@ for (const [name, args] of [
 test('envelope: what a command prints says on which output', async (t) => {
   const agent = served(t, ...ENVELOPE, '--yolo');
   agent.say(request(text("run printf out; printf 'wrong\\033[31m!' >&2")));
-  await lendNothing(agent);
+  await offerNoTools(agent);
   await agent.line(finished);
   const printed = annotations(agent.lines(), 'x-qwen-terminal').filter((note) => note.source === 'tool');
   const on = (channel: string) => printed.flatMap((note) => (note.channel === channel ? [note.text] : [])).join('');
@@ -71,7 +71,7 @@ test('envelope: a plan is asked about as a plan, and its approval shown as a sum
   ]);
   const agent = servedWith(t, { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'm' }, ...ENVELOPE, '--plan');
   agent.say(request(text('go'), { prompt_id: 'p1' }));
-  await lendNothing(agent);
+  await offerNoTools(agent);
   const asked = await agent.line((line) => line.subtype === 'can_use_tool');
   assert.deepEqual(asked.tool, { name: 'exit_plan_mode', arguments: { plan: '1. Look\n2. Do' } });
   agent.say(approve(asked.request_id));
@@ -96,7 +96,7 @@ test('envelope: a request chooses model, sampling and tools of its own turn, and
   const agent = servedWith(t, { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'm' }, ...ENVELOPE);
   const options = { temperature: 0.2, top_p: 0.5, tool_overrides: ['EditTool', 'run_shell_command', 'ReadFile'] };
   agent.say(request(text('one'), { prompt_id: 'p1', model: 'other', options }));
-  await lendNothing(agent);
+  await offerNoTools(agent);
   const end = await agent.line(finished);
   assert.equal(end.model, 'other');
   const before = agent.lines().length;
@@ -122,7 +122,7 @@ test('envelope: a request chooses model, sampling and tools of its own turn, and
 test('envelope: a prompt during a turn is refused by its name, ends, and leaves the running one alone', async (t) => {
   const agent = served(t, ...ENVELOPE);
   agent.say(request(text('run echo never'), { prompt_id: 'p1' }));
-  await lendNothing(agent);
+  await offerNoTools(agent);
   const asked = await agent.line((line) => line.subtype === 'can_use_tool');
   agent.say({ ...request(text('hello'), { prompt_id: 'p2' }), session_id: '' });
   const refused = await agent.line((line) => metadata(line).error !== undefined);
@@ -161,7 +161,7 @@ test('envelope: a text of the system is a prompt, marked as such, and never a co
   const service = await startService(t, [{ text: 'Noted.' }]);
   const agent = servedWith(t, { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'm' }, ...ENVELOPE);
   agent.say({ ...request([], { prompt_id: 'p1' }), input: { origin: 'system', parts: text('/clear was pressed') } });
-  await lendNothing(agent);
+  await offerNoTools(agent);
   await agent.line(finished);
   assert.match(JSON.stringify(service.bodies[0]?.messages), /<system-reminder>\\n\/clear was pressed/);
 });
@@ -170,7 +170,7 @@ test('envelope: commands say when nobody can look at calls before they run; one 
   const service = await startService(t, [{ text: 'Explored.' }]);
   const agent = servedWith(t, { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'm' }, ...ENVELOPE, '--yolo');
   agent.say(request(text('/status'), { prompt_id: 'p1' }));
-  await lendNothing(agent);
+  await offerNoTools(agent);
   const status = await agent.line((line) => line.type === 'result/command');
   assert.deepEqual(metadata(status).audit, {
     enabled: false,
@@ -192,14 +192,14 @@ test('envelope: commands say when nobody can look at calls before they run; one 
   await agent.line(finished);
   const careful = served(t, ...ENVELOPE);
   careful.say(request(text('/status'), { prompt_id: 'p1' }));
-  await lendNothing(careful);
+  await offerNoTools(careful);
   assert.equal((await careful.line((line) => line.type === 'result/command')).metadata, undefined);
 });
 
 test('envelope: a compressed conversation says so, with its size before and after', async (t) => {
   const agent = served(t, ...CHUNKS);
   agent.say(request(text('hello'), { prompt_id: 'p1' }));
-  await lendNothing(agent);
+  await offerNoTools(agent);
   await agent.line(finished);
   agent.say({ ...request(text('/compact'), { prompt_id: 'p2' }), session_id: '' });
   await agent.line((line) => line.type === 'result/command');
@@ -285,7 +285,7 @@ test('envelope: an answer that is cut at its greatest length is followed by MAX_
   const service = await startService(t, [{ text: 'Half an ans', finish: 'length' }]);
   const agent = servedWith(t, { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'm' }, ...CHUNKS);
   agent.say(request(text('go')));
-  await lendNothing(agent);
+  await offerNoTools(agent);
   await agent.line(finished);
   const events = annotations(agent.lines(), 'x-qwen-session-event');
   assert.deepEqual(
@@ -304,7 +304,7 @@ test('envelope: hook_callback asks a client that wants it; a no, a failure and n
   const service = await startService(t, [...calls, { text: 'Done.' }]);
   const agent = servedWith(t, { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'm' }, ...ENVELOPE, '--yolo');
   agent.say(request(text('go'), { options: { hooks: ['PreToolUse', 'Nonsense'] } }));
-  await lendNothing(agent);
+  await offerNoTools(agent);
   const answers = [
     { subtype: 'success', result: { behavior: 'deny', message: 'not that one' } },
     { subtype: 'error', error: { message: 'broken', retryable: false } },
@@ -336,7 +336,7 @@ test('envelope: a sub-agent is a task_execution in the display of its call, with
   ]);
   const agent = servedWith(t, { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'm' }, ...ENVELOPE, '--yolo');
   agent.say(request(text('go')));
-  await lendNothing(agent);
+  await offerNoTools(agent);
   await agent.line(finished);
   const shown = annotations(agent.lines(), 'x-qwen-tool-display').flatMap(({ result_display: result }) =>
     result ? [Object(result) as Line] : [],

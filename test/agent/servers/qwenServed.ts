@@ -77,8 +77,8 @@ export const text = (words: string) => [{ type: 'text', text: words }];
 export const finished = (line: Line) => JSON.stringify(line).includes('"Finished"');
 export const metadata = (line: Line) => Object(line.metadata) as Line;
 
-/** Says to the agent that its client lends no tools. */
-export async function lendNothing(agent: ReturnType<typeof served>): Promise<void> {
+/** Says to the agent that its client has no tools. */
+export async function offerNoTools(agent: ReturnType<typeof served>): Promise<void> {
   const asked = await agent.line((line) => line.subtype === 'mcp_message');
   agent.say({ type: 'control_response', request_id: asked.request_id, response: { subtype: 'error', error: { message: 'none' } } });
 }

@@ -62,7 +62,7 @@ test('a tool that needs confirmation asks first; a refusal with words goes back'
   assert.match(String(posted(server.bodies('/api/chat')[1], 'c').errorText), /not there/);
 });
 
-test('hands are lent unless the profile says no; what they show is on the card, what they say goes to the server', async (t) => {
+test('tools are offered unless the profile says no; what they show is on the card, what they say goes to the server', async (t) => {
   const diff = { path: '/w/a.ts', before: 'x', after: 'y' };
   const edit: Tool = {
     ...echoTool('edit_file', async () => ({ ok: true, text: 'Changed a.ts', shown: [{ kind: 'diff', diff }] })),
