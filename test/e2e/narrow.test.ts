@@ -99,6 +99,8 @@ test(
     agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'short', status: 'completed' });
     const row = chat.call('src/short.ts').locator('.row-line');
     await row.locator('.folder').waitFor();
+    await window.chatWidth(240);
+    await isWhole(row.locator('.name'), row);
     for (const width of [300, 340]) {
       await window.chatWidth(width);
       await isWhole(row.locator('.folder'), row);
