@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { SessionHost } from '../../live/surface.ts';
@@ -78,6 +79,9 @@ export interface ApprovalsDeps {
   /** Milliseconds without a key before keys count; only tests set it. */
   readonly quiet?: number;
 }
+
+/** Milliseconds that an answered pick keeps the keyboard while its turn goes on. */
+const NEXT_WITHIN = 300;
 
 /** Shows open asks as native quick-picks, one after another. The sessions own the asks; this class knows only the one on the screen. */
 export class Approvals implements Disposable {
@@ -364,12 +368,22 @@ export class Approvals implements Disposable {
 
   /** Gives the answer of a pick. */
   async #given(one: QueuedAsk, pick: AskPick, outcome: Extract<PickOutcome, { how: 'answered' | 'chosen' }>): Promise<void> {
-    if (outcome.how === 'answered') return this.#answer(one, outcome.answer);
+    if (outcome.how === 'answered') {
+      await this.#answer(one, outcome.answer);
+      return this.#waitForNext(one);
+    }
     const { kind } = outcome.answer.does;
     const closed = kind === 'feedback' || kind === 'always' ? undefined : this.#mayGoBack(one);
     if (!closed) pick.dispose();
     await this.#choose(one, outcome.ask, outcome.answer);
     await closed;
+    if (closed) await this.#waitForNext(one);
+  }
+
+  /** The agent may ask again at once: a key that is early for that must not reach the text behind the pick, so the answered one stays. */
+  async #waitForNext({ sessionId }: QueuedAsk): Promise<void> {
+    const turn = this.#deps.host.get(sessionId)?.store.now.turns.at(-1);
+    if (!this.#view && turn?.status === 'running' && !turn.stopping) await pause(NEXT_WITHIN);
   }
 
   #opensDiff(ask: Ask): boolean {
