@@ -68,7 +68,10 @@ test(
     await dialog.getByText('conf/main.cfg — deleted').waitFor();
     assert.doesNotMatch((await dialog.textContent()) ?? '', /is a folder now/);
     await page.getByRole('button', { name: 'Restore Files' }).click();
-    await until(() => statSync(inFolder('conf')).isFile() && read('conf') === 'mine\n', 'it is the file that it was');
+    await until(
+      () => statSync(inFolder('conf'), { throwIfNoEntry: false })?.isFile() === true && read('conf') === 'mine\n',
+      'it is the file that it was',
+    );
     await dialog.waitFor({ state: 'hidden' });
   }),
 );

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { SessionHost } from '../../live/surface.ts';
@@ -79,9 +78,6 @@ export interface ApprovalsDeps {
   /** Milliseconds without a key before keys count; only tests set it. */
   readonly quiet?: number;
 }
-
-/** Milliseconds that an answered pick keeps the keyboard while its turn goes on. */
-const NEXT_WITHIN = 300;
 
 /** Shows open asks as native quick-picks, one after another. The sessions own the asks; this class knows only the one on the screen. */
 export class Approvals implements Disposable {
@@ -383,7 +379,7 @@ export class Approvals implements Disposable {
   /** The agent may ask again at once: a key that is early for that must not reach the text behind the pick, so the answered one stays. */
   async #waitForNext({ sessionId }: QueuedAsk): Promise<void> {
     const turn = this.#deps.host.get(sessionId)?.store.now.turns.at(-1);
-    if (!this.#view && turn?.status === 'running' && !turn.stopping) await pause(NEXT_WITHIN);
+    if (!this.#view && turn?.status === 'running' && !turn.stopping) await this.#focus.hold();
   }
 
   #opensDiff(ask: Ask): boolean {
