@@ -92,6 +92,8 @@ const MOST_TERMINALS = 50;
 /** Requests that are open at once; what is asked beyond is answered as not allowed. */
 const MOST_ASKS = 200;
 const UNKNOWN_METHOD = -32601;
+/** The code with which a host that ends closes its connections (RFC 6455 §7.4). */
+const GOING_AWAY = 1001;
 const NO_CONFIG: SessionConfig = { schema: { type: 'object', properties: {} }, values: {} };
 
 class AhpStep extends Step<AhpState> {
@@ -777,6 +779,7 @@ class AhpStep extends Step<AhpState> {
       state.phase = 'over';
       return;
     }
+    if (state.phase === 'ready' && why.code === GOING_AWAY) return this.over(t('The agent host was stopped.'));
     const delay = setup.limits.reconnect[state.attempts];
     if (state.phase !== 'ready' || delay === undefined) return this.over(why.reason);
     state.attempts += 1;

@@ -394,20 +394,24 @@ test('a closed window ends nothing: what was said meanwhile is there when it com
   );
 });
 
-test('a host that is started again is found again, and its conversation goes on', async (t) => {
+test('a host that ends says so at once; started again, its conversation goes on', async (t) => {
   const all = await opened(t);
   const agent = await begun(all, 't');
   agent.endTurn();
   await all.window.until(({ turns }) => turns[0]?.status === 'done');
   await all.host.end();
+  const ended = await all.window.until((now) => now.link.state !== 'ready');
+  assert.deepEqual([ended.link.state, 'reason' in ended.link && ended.link.reason], ['closed', 'The agent host was stopped.']);
   const again = await hosting(t, all.folder, all.host.port);
-  all.window.adapter.send(prompt('u'));
-  await all.window.until(({ turns }) => turns.at(-1)?.id === 'u');
+  const window = windowOn(t, again.port, all.folder, { key: ended.resumeKey ?? '', history: true });
+  await window.until(({ link }) => link.state === 'ready');
+  window.adapter.send(prompt('u'));
+  await window.until(({ turns }) => turns.at(-1)?.id === 'u');
   while (again.conversations.length === 0) await new Promise((resolve) => setImmediate(resolve));
   again.last().ready();
   while (again.last().prompts().length === 0) await new Promise((resolve) => setImmediate(resolve));
   again.last().endTurn();
-  const { turns, link } = await all.window.until((now) => now.turns.at(-1)?.status === 'done');
+  const { turns, link } = await window.until((now) => now.turns.at(-1)?.id === 'u' && now.turns.at(-1)?.status === 'done');
   assert.deepEqual(
     [turns.map(({ id, status }) => [id, status]), link.state],
     [
