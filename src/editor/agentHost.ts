@@ -1,7 +1,6 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Log } from '../base/log.ts';
-import type { SessionLine } from '../bridge/contract.ts';
 import { loginPath } from '../live/findAgents.ts';
 import { inHost, isHost, isHosted, otherHostOf, settingsId } from '../live/hostedAgents.ts';
 import {
@@ -19,6 +18,7 @@ import type { HostOrder, Launch, Protocol, RunningSession } from '../protocols/a
 import { keyOfFile } from '../protocols/paths.ts';
 import type { Agents } from './agents.ts';
 import { commandTitle } from './commandTitle.ts';
+import { HOSTED } from './hostedLines.ts';
 import { approvalRules, guardedFiles, sessionsInHost } from './settings.ts';
 
 /** VS Code's own setting for agent hosts. */
@@ -26,8 +26,6 @@ const REMOTE_HOSTS = 'chat.remoteAgentHosts';
 const NAME = 'Parley';
 /** Milliseconds that a list of sessions waits for the host. */
 const LIST_LIMIT = 2000;
-/** Id prefix of a session that runs in the host and was not opened here. */
-const HOSTED = 'host ';
 
 export interface AgentHostDeps {
   /** Where its conversations are kept. */
@@ -38,9 +36,6 @@ export interface AgentHostDeps {
   readonly client: { readonly name: string; readonly version: string };
   readonly log: Log;
 }
-
-/** A line of the list, with the agent's own name for the conversation. */
-export type KnownLine = SessionLine & { readonly resumeKey?: string };
 
 /** A session that goes on in a host. */
 export interface SessionInHost extends RunningSession {
@@ -88,27 +83,12 @@ export class AgentHostProcess {
     return key === undefined ? this.#start() : otherHost(this.#deps.data, key);
   }
 
-  /** Returns earlier sessions as the hosts have them now, and the hosts' sessions in this folder that were not opened here yet. */
-  async withRunning(cwd: string | undefined, earlier: readonly KnownLine[], openKeys: readonly string[]): Promise<readonly SessionLine[]> {
-    const running = cwd === undefined ? [] : await this.#sessions(cwd);
-    const byKey = new Map(running.map((one) => [one.key, one]));
-    const shown = openKeys.filter((key) => byKey.delete(key));
-    // Another window may have a session of a host open, too.
-    const others = earlier.filter(({ resumeKey = '' }) => !shown.includes(resumeKey));
-    const known = others.map(({ resumeKey = '', ...line }): SessionLine => {
-      const there = byKey.get(resumeKey);
-      if (!there) return line;
-      byKey.delete(resumeKey);
-      return { ...line, ...stateOf(there), title: there.title || line.title, at: Math.max(line.at, there.at ?? 0) };
-    });
-    const unknown = [...byKey.values()].map((one): SessionLine => {
-      const { key, title, at = 0, profile } = one;
-      return { id: HOSTED + key, title, agent: profile.name, profile: settingsId(profile.id), at, files: 0, hosted: true, ...stateOf(one) };
-    });
-    return [...known, ...unknown];
+  /** The sessions that the hosts have in this folder. */
+  async runningIn(cwd: string | undefined): Promise<readonly SessionInHost[]> {
+    return cwd === undefined ? [] : this.#sessions(cwd);
   }
 
-  /** The session behind a line of `withRunning`; undefined for a line of another kind. */
+  /** The session behind a line of `mergedLines`; undefined for a line of another kind. */
   running(lineId: string): Promise<SessionInHost | undefined> {
     return this.withKey(lineId.startsWith(HOSTED) ? lineId.slice(HOSTED.length) : undefined);
   }
@@ -221,16 +201,19 @@ export class AgentHostProcess {
     cwd: string,
     profileOf: (one: RunningSession) => Profile | undefined,
   ): Promise<readonly SessionInHost[]> {
-    const list = this.#deps.protocols().ahp?.running;
-    if (!list) return [];
-    const { client, log } = this.#deps;
+    const all = await this.#listed(host, cwd);
+    return all.flatMap((one) => {
+      const profile = keyOfFile(one.cwd) === keyOfFile(cwd) ? profileOf(one) : undefined;
+      return profile ? [{ ...one, profile, host }] : [];
+    });
+  }
+
+  /** All sessions of a host, of any folder; none when it does not answer. */
+  async #listed(host: RunningHost, cwd: string): Promise<readonly RunningSession[]> {
+    const { client, log, protocols } = this.#deps;
     try {
       const launch = this.#launchIn(host, { options: {} }, cwd);
-      const all = await list(launch, { client, log, signal: AbortSignal.timeout(LIST_LIMIT) });
-      return all.flatMap((one) => {
-        const profile = keyOfFile(one.cwd) === keyOfFile(cwd) ? profileOf(one) : undefined;
-        return profile ? [{ ...one, profile, host }] : [];
-      });
+      return (await protocols().ahp?.running?.(launch, { client, log, signal: AbortSignal.timeout(LIST_LIMIT) })) ?? [];
     } catch (error) {
       log.warn(`The agent host did not list its sessions: ${String(error)}`);
       return [];
@@ -263,11 +246,6 @@ export class AgentHostProcess {
     const headers = { authorization: `Bearer ${token}` };
     return launchOf({ id: '', name: NAME, protocol: 'ahp', args: [], env: {}, url, headers, ...(options ? { options } : {}) }, cwd);
   }
-}
-
-function stateOf({ state }: RunningSession): Pick<SessionLine, 'state' | 'asks' | 'failed'> {
-  const isBusy = state === 'busy' || state === 'asking';
-  return { state: isBusy ? 'busy' : 'past', asks: state === 'asking' ? 1 : 0, ...(state === 'failed' ? { failed: true } : {}) };
 }
 
 function isOurs(value: unknown): boolean {

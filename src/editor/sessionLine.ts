@@ -1,5 +1,6 @@
 import type { SessionLine } from '../bridge/contract.ts';
 import { settingsId } from '../live/hostedAgents.ts';
+import type { JournalEntry } from '../live/journal/journal.ts';
 import type { HostedSession } from '../live/surface.ts';
 import type { Session } from '../session/model.ts';
 import { filesChanged, isBusy, titleOf } from '../session/select.ts';
@@ -17,6 +18,21 @@ export function sessionLine({ id, store, profile }: HostedSession): SessionLine 
     at: now.turns.at(-1)?.startedAt ?? 0,
     files: filesChanged(now),
     ...(now.turns.at(-1)?.status === 'failed' ? { failed: true } : {}),
+  };
+}
+
+/** The list entry of an earlier session. */
+export function pastLine({ head, title, at, files, failed }: JournalEntry): SessionLine {
+  return {
+    id: head.id,
+    title,
+    agent: head.agent.name,
+    profile: settingsId(head.profile),
+    state: 'past',
+    asks: 0,
+    at,
+    files,
+    ...(failed ? { failed } : {}),
   };
 }
 

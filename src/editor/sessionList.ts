@@ -1,7 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import type { SessionLine } from '../bridge/contract.ts';
-import { settingsId } from '../live/hostedAgents.ts';
 import type { Profile } from '../live/profiles.ts';
 import { sessionOfRecording } from '../live/recording.ts';
 import { SessionSearch } from '../live/sessionSearch.ts';
@@ -9,16 +8,17 @@ import type { Sessions } from '../live/sessions.ts';
 import type { Session, SessionId } from '../session/model.ts';
 import { newSession } from '../session/reduce.ts';
 import { titleOf } from '../session/select.ts';
-import type { AgentHostProcess, KnownLine, SessionInHost } from './agentHost.ts';
+import type { AgentHostProcess, SessionInHost } from './agentHost.ts';
 import { commandTitle } from './commandTitle.ts';
-import { sessionLine } from './sessionLine.ts';
+import { hostKeyOf, type KnownLine, mergedLines } from './hostedLines.ts';
+import { pastLine, sessionLine } from './sessionLine.ts';
 
 const PINS = 'parley.pinnedSessions';
 /** Sessions that a list holds at most, and bytes of a recording. */
 const MOST = 500;
 const LARGEST_RECORDING = 256 * 1024 * 1024;
 
-type Host = Pick<AgentHostProcess, 'withRunning' | 'running' | 'withKey' | 'order'>;
+type Host = Pick<AgentHostProcess, 'runningIn' | 'running' | 'withKey' | 'order'>;
 
 /** The sessions of this window and the earlier ones of its folder: to list, search, rename, pin, export and delete. */
 export class SessionList {
@@ -39,48 +39,65 @@ export class SessionList {
     const pinned = this.#pinned();
     const open = this.#sessions.all.flatMap((id) => this.#sessions.get(id) ?? []).map((session) => sessionLine(session));
     const past = cwd === undefined ? [] : await this.#sessions.past(cwd);
-    const earlier = past.map(
-      ({ head, title, at, files, failed, resumeKey }): KnownLine => ({
-        ...(resumeKey === undefined ? {} : { resumeKey }),
-        id: head.id,
-        title,
-        agent: head.agent.name,
-        profile: settingsId(head.profile),
-        state: 'past',
-        asks: 0,
-        at,
-        files,
-        ...(failed ? { failed } : {}),
-      }),
-    );
-    const openKeys = this.#sessions.all.flatMap((id) => this.#sessions.get(id)?.store.now.resumeKey ?? []);
-    const lines = [...open, ...(await this.#host.withRunning(cwd, earlier, openKeys))]
+    const keys = this.#hostKeys(past);
+    const known = [...open, ...past.map(pastLine)].map((line): KnownLine => {
+      const hostKey = keys.get(line.id);
+      return { ...line, ...(hostKey === undefined ? {} : { hostKey }), ...(pinned.includes(line.id) ? { pinned: true } : {}) };
+    });
+    const lines = mergedLines(known, await this.#host.runningIn(cwd), this.#sessions.active)
+      .map((line): SessionLine => (pinned.includes(line.id) ? { ...line, pinned: true } : line))
       .toSorted((a, b) => b.at - a.at)
-      .slice(0, MOST)
-      .map((line): SessionLine => (pinned.includes(line.id) ? { ...line, pinned: true } : line));
+      .slice(0, MOST);
     return this.#search.find(query, [...lines.filter((line) => line.pinned), ...lines.filter((line) => !line.pinned)]);
+  }
+
+  /** The sessions of hosts among the open and the earlier ones, by id. */
+  #hostKeys(past: Awaited<ReturnType<Sessions['past']>>): ReadonlyMap<SessionId, string> {
+    const open = this.#sessions.all.flatMap((id) => this.#sessions.get(id) ?? []);
+    const all = [
+      ...open.map(({ id, profile, store }) => ({ id, key: hostKeyOf(profile, store.now.resumeKey) })),
+      ...past.map(({ head, resumeKey }) => ({ id: head.id, key: hostKeyOf(head.profile, resumeKey) })),
+    ];
+    return new Map(all.flatMap(({ id, key }) => (key === undefined ? [] : [[id, key] as const])));
+  }
+
+  /** The conversations that show the same session of a host, this one first. */
+  async #copies(id: SessionId): Promise<readonly SessionId[]> {
+    const session = await this.#sessions.read(id);
+    const keys = session ? this.#hostKeys(await this.#sessions.past(session.cwd)) : new Map<SessionId, string>();
+    const key = keys.get(id);
+    const others = [...keys].filter(([other, otherKey]) => other !== id && otherKey === key).map(([other]) => other);
+    return [id, ...others];
   }
 
   async rename(id: SessionId, title: string): Promise<void> {
     const { there, isOnlyThere } = await this.#inHost(id);
     if (there) await this.#host.order({ kind: 'rename', key: there.key, title }, there.host);
-    if (!isOnlyThere && !(await this.#sessions.rename(id, title))) throw new Error(unavailable());
+    if (isOnlyThere) return;
+    const renamed = await Promise.all((await this.#copies(id)).map((one) => this.#sessions.rename(one, title)));
+    if (!there && !renamed.includes(true)) throw new Error(unavailable());
   }
 
   async pin(id: SessionId, on: boolean): Promise<void> {
-    const others = this.#pinned().filter((one) => one !== id);
+    const copies = await this.#copies(id);
+    const others = this.#pinned().filter((one) => !copies.includes(one));
     await this.#pins.update(PINS, on ? [...others, id].slice(-MOST) : others);
   }
 
-  /** Deletes a session for good, after asking. */
+  /** Deletes a session for good, after asking: every conversation that shows it, and for all windows what a host has of it. */
   async remove(id: SessionId): Promise<void> {
     const { there, isOnlyThere, title } = await this.#inHost(id);
+    const copies = isOnlyThere ? [] : await this.#copies(id);
+    // The other window would be left with a session that its host does not know.
+    if (copies.some((one) => this.#sessions.isElsewhere(one))) throw new Error(unavailable());
     const remove = vscode.l10n.t('Delete');
     const text = vscode.l10n.t('Delete “{0}”? Files it changed stay as they are.', title || commandTitle('newSession'));
-    if ((await vscode.window.showWarningMessage(text, { modal: true }, remove)) !== remove) return;
-    if (there) await this.#host.order({ kind: 'delete', key: there.key }, there.host);
-    if (!isOnlyThere) await this.#sessions.forget(id);
+    const detail = there ? vscode.l10n.t('The agent host has it: it is deleted in every window, and in the chat of VS Code.') : undefined;
+    const more = detail === undefined ? {} : { detail };
+    if ((await vscode.window.showWarningMessage(text, { modal: true, ...more }, remove)) !== remove) return;
     await this.pin(id, false);
+    if (there) await this.#host.order({ kind: 'delete', key: there.key }, there.host);
+    for (const one of copies) await this.#sessions.forget(one);
   }
 
   /** Returns the session in its agent host, if one has it, and whether this window has not opened it yet. */
@@ -119,10 +136,14 @@ export class SessionList {
   async show(id: SessionId): Promise<void> {
     let there = await this.#host.running(id);
     if (!there) {
-      const outcome = await this.#sessions.reopen(id);
-      if (outcome === 'open') return;
+      let isElsewhere = false;
+      for (const one of await this.#copies(id)) {
+        const outcome = await this.#sessions.reopen(one);
+        if (outcome === 'open') return;
+        isElsewhere ||= outcome === 'elsewhere';
+      }
       // Any number of windows may show what runs in a host.
-      if (outcome === 'elsewhere') there = await this.#host.withKey((await this.#sessions.read(id))?.resumeKey);
+      if (isElsewhere) there = await this.#host.withKey((await this.#sessions.read(id))?.resumeKey);
     }
     if (!there) throw new Error(unavailable());
     this.#sessions.open(there.profile, there.cwd, there);

@@ -234,6 +234,12 @@ export class Sessions implements SessionHost, Disposable {
     this.#activate(session.id);
   }
 
+  /** Whether another window has it open. */
+  isElsewhere(id: SessionId): boolean {
+    return !this.#open.has(id) && this.#deps.journal.isElsewhere(id);
+  }
+
+  /** Closes the session and removes it from the journal. */
   async forget(id: SessionId): Promise<void> {
     await this.close(id);
     await this.#deps.journal.remove(id);
