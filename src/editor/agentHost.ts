@@ -129,10 +129,21 @@ export class AgentHostProcess {
     if ((await vscode.window.showInformationMessage(text, connect)) === connect) await this.connectChat();
   }
 
-  stop(): void {
+  /** Ends the host, after asking while an agent works in it. */
+  async stop(): Promise<void> {
     const host = runningHost(this.#deps.data);
+    if (host && !(await this.#mayStop(host))) return;
     if (host) stopHost(host);
     void vscode.window.showInformationMessage(vscode.l10n.t('Done'));
+  }
+
+  async #mayStop(host: RunningHost): Promise<boolean> {
+    const all = await this.#listed(host, '');
+    if (!all.some(({ state }) => state === 'busy' || state === 'asking')) return true;
+    const stop = vscode.l10n.t('Stop');
+    const detail = vscode.l10n.t('Agents are working in it, maybe for other windows. Their turns end.');
+    const options = { modal: true, detail };
+    return (await vscode.window.showWarningMessage(`${commandTitle('stopAgentHost')}?`, options, stop)) === stop;
   }
 
   /** Writes the host into VS Code's setting once the user has agreed. Without that setting, tells the user what to do. */
