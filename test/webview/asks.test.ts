@@ -134,6 +134,9 @@ test('one or two warnings share a line, which a button shows whole; more of them
   const open = (text: string) => Stage.open(session({ ...running, asks: [{ ...command, detail: { type: 'command', command: text } }] }));
   const stage = await open('HOME=/tmp/x npm ci');
   assert.equal(stage.all('.folded .risk').length, 2);
+  assert.equal(stage.all('.risks-box > .icon').length, 1);
+  assert.equal(stage.all('.risk .icon').length, 0);
+  assert.match(stage.all('.risks').at(0)?.getAttribute('title') ?? '', /^\S.* · \S/);
   await stage.press('Show all');
   assert.equal(stage.all('.risk').length, 2);
   assert.equal(stage.all('.folded').length, 0);

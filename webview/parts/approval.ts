@@ -83,7 +83,7 @@ function openDiffView(view: View, ask: Approval): TemplateResult | typeof nothin
     @click=${() => view.act.review({ askId: ask.id })}>${iconOf('open')}</button>`;
 }
 
-/** The warnings. One or two stand on one line; where they are cut there, a button shows them whole. */
+/** The warnings. One or two share a line and its sign; where its end is cut, a button shows it whole. */
 function risksView(view: View, dangers: Dangers, { id, detail }: Approval): TemplateResult | typeof nothing {
   if (dangers.length === 0) return nothing;
   const long = detail.type === 'command' && detail.command.length > IN_SIGHT ? detail.command : undefined;
@@ -93,9 +93,11 @@ function risksView(view: View, dangers: Dangers, { id, detail }: Approval): Temp
   const isOpen = isUnfolded(view.memory, key, false);
   const mayFold = long === undefined && dangers.length <= MOST_ON_A_LINE;
   const label = isOpen ? t('Show less') : t('Show all');
+  const sign = iconOf('warning');
+  const line = mayFold ? dangers.map(dangerText).join(' · ') : nothing;
   return warningLine(
-    mayFold && !isOpen,
-    html`<ul class="risks" aria-label=${t('Warning')}>${dangers.map((one) => html`<li class="risk" title=${dangerText(one)}>${iconOf('warning')}<span class="risk-words">${dangerText(one)}${part(one)}</span></li>`)}</ul>
+    mayFold ? (isOpen ? 'one-line' : 'one-line folded') : '',
+    html`${mayFold ? sign : nothing}<ul class="risks" aria-label=${t('Warning')} title=${line}>${dangers.map((one) => html`<li class="risk">${mayFold ? nothing : sign}<span class="risk-words">${dangerText(one)}${part(one)}</span></li>`)}</ul>
     ${
       mayFold
         ? html`<button class="risk-whole" type="button" title=${label} aria-label=${label} aria-expanded=${String(isOpen)} @click=${() => view.act.unfold(key, !isOpen)}>${iconOf(isOpen ? 'down' : 'chevron')}</button>`

@@ -58,16 +58,18 @@ function goDown(event: Event): void {
   if (box) box.scrollTop += box.clientHeight * 0.8;
 }
 
-/** The warnings of a card with the button that shows them whole; folded they share one line. */
-export function warningLine(folded: boolean, content: unknown): TemplateResult {
-  return html`<div class="risks-box ${folded ? 'folded' : ''}" ${ref(watchLine)}>${content}</div>`;
+/** The warnings of a card with the button that shows them whole; `folded` in `look`: on one line, whose end may be cut. */
+export function warningLine(look: string, content: unknown): TemplateResult {
+  return html`<div class="risks-box ${look}" ${ref(watchLine)}>${content}</div>`;
 }
 
-/** Marks a folded line of texts `cut` while one of them does not fit. */
+/** Marks a folded line `cut` while it does not fit. */
 function watchLine(line: Element | undefined): void {
   if (!line) return;
   const update = () => {
-    const isCut = [...line.querySelectorAll('.risk-words')].some((one) => one.scrollWidth > one.clientWidth);
+    // Measured without the button, which takes room.
+    line.classList.remove('cut');
+    const isCut = [...line.querySelectorAll('.risks')].some((one) => one.scrollWidth > one.clientWidth);
     line.classList.toggle('cut', isCut);
   };
   if (typeof ResizeObserver !== 'function') return update();
