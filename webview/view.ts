@@ -12,7 +12,6 @@ import type {
 import type { ApprovalAnswers } from '../src/session/approvalAnswers.ts';
 import { allowedEarlier } from '../src/session/earlierAnswers.ts';
 import type { AskId, Content, Remedy, Session, ToolCall } from '../src/session/model.ts';
-import { visibleText } from '../src/session/visible.ts';
 import type { SessionMemory } from './ui.ts';
 
 /** The id of the input field for messages to the agent. */
@@ -117,6 +116,6 @@ export function allowedUnasked({ session }: View, calls: readonly ToolCall[]): r
   const isByRule = ({ decision }: ToolCall) => decision?.kind === 'approval' && decision.by === 'rule' && decision.effect === 'allow_once';
   return [
     { by: t('allowed by your rule'), count: calls.filter(isByRule).length },
-    { by: `✓ ${visibleText(session.agent.name)}`, count: calls.filter((call) => earlier.has(call)).length },
+    { by: t('allowed by you earlier'), count: calls.filter((call) => earlier.has(call)).length },
   ].filter(({ count }) => count > 0);
 }

@@ -1070,7 +1070,7 @@ test('what the agent ran because of an earlier answer says that the agent keeps 
   assert.deepEqual(said('.in-full'), ['allowed by you · For this session', 'Agent · For this session']);
   assert.deepEqual(said('.in-short'), ['✓ by you', '✓ Agent']);
   assert.match(stage.all('.words').at(1)?.getAttribute('title') ?? '', /The agent remembers this by itself/);
-  assert.match(stage.text('.sum'), /✓ Agent: 1/);
+  assert.match(stage.text('.sum'), /allowed by you earlier: 1/);
   assert.doesNotMatch(stage.text('.sum'), /rule/);
 });
 
