@@ -201,7 +201,11 @@ for (const line of [3, 14, 40])
       await window.pick.readable();
       await window.diff.compared();
       await window.pictures(`cases/zoomed-${line}`, ['dark']);
-      await window.seesLine('// changed');
+      // Where the pick has no room to repeat the change, Enter only looks.
+      if ((await window.pick.focusedRow('Look first').count()) > 0) {
+        await page.keyboard.press('a');
+        await window.pick.focusedRow('Allow once').waitFor();
+      } else await window.seesLine('// changed');
       await page.keyboard.press('Enter');
       assert.deepEqual((await answer).result, one.chosen);
       // The next one has the same title.
