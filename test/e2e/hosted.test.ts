@@ -146,6 +146,8 @@ test(
     await line('From elsewhere').hover();
     await chat.frame.getByRole('button', { name: 'Delete: From elsewhere' }).click();
     const dialog = page.locator('.monaco-dialog-box');
+    await dialog.getByText('it is deleted in every window').waitFor();
+    await window.pictures('hosted-delete');
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await line('From elsewhere').waitFor({ state: 'detached' });
     await other.lists('From elsewhere', false);
@@ -278,6 +280,37 @@ test(
     await page.close();
     await first.command('Parley: Stop Agent Host');
     await until(() => running('parley.js').length === 0, 'the host is stopped');
+  }),
+);
+
+test(
+  'a host whose agent works is stopped after asking, and the view says so at once',
+  inWindow(async ({ window, folder, running }) => {
+    const { chat, pick, page } = window;
+    await window.openChat();
+    await window.command('Parley: New Session');
+    await chat.turns.first().waitFor({ state: 'detached' });
+    await chat.say('run sleep 600; echo on > halted.txt');
+    await pick.row('Allow once').waitFor();
+    await pick.answer('A');
+    await chat.lastTurn.getByText('Running').first().waitFor();
+    await window.command('Parley: Stop Agent Host');
+    const dialog = page.locator('.monaco-dialog-box');
+    await dialog.getByText('Their turns end').waitFor();
+    await window.pictures('hosted-stop');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    assert.equal(running('parley.js').length, 1, 'it goes on');
+    await window.command('Parley: Stop Agent Host');
+    await dialog.getByRole('button', { name: 'Stop', exact: true }).click();
+    await chat.lastTurn.getByText('The agent host was stopped.').waitFor();
+    await chat.settled(chat.lastTurn);
+    await window.pictures('hosted-stopped');
+    await until(() => running('parley.js').length === 0, 'the host is stopped');
+    assert.ok(!existsSync(path.join(folder, 'halted.txt')));
+    const turn = await chat.exchange('read notes.txt');
+    assert.match((await turn.textContent()) ?? '', /Call the printer/, 'the next prompt starts it again');
+    await window.command('Parley: Stop Agent Host');
+    await until(() => running('parley.js').length === 0, 'the host is stopped again');
   }),
 );
 
