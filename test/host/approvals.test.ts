@@ -807,6 +807,38 @@ describe('approvals as quick-picks', () => {
     assert.deepEqual(fakeHost.openAsks(), ['q']);
   });
 
+  it('choosing several: the first row has the focus, Space checks it, and the input says so', async () => {
+    const create = vscode.window.createQuickPick;
+    let pick: vscode.QuickPick<vscode.QuickPickItem> | undefined;
+    const creating = () => {
+      pick = create();
+      return pick;
+    };
+    Object.assign(vscode.window, { createQuickPick: creating });
+    try {
+      fakeHost.open(question('q', [{ id: 'f', label: 'Many', many: true, choices: [{ label: 'one' }, { label: 'two' }] }]));
+      await settled(() => pick?.activeItems[0]?.label === 'one');
+      await settled(() => pick?.placeholder === 'Space chooses, Enter decides. Esc decides nothing.');
+      const space = async (...chosen: readonly string[]) => {
+        let isEmpty = false;
+        const heard = pick?.onDidChangeValue((value) => {
+          isEmpty = value === '';
+        });
+        if (pick) pick.value = ' ';
+        await settled(() => isEmpty && pick?.selectedItems.map(({ label }) => label).join() === chosen.join());
+        heard?.dispose();
+      };
+      await space('one');
+      await space();
+      await space('one');
+      assert.equal(pick?.activeItems[0]?.label, 'one');
+      await press('enter');
+    } finally {
+      Object.assign(vscode.window, { createQuickPick: create });
+    }
+    assert.deepEqual(fakeHost.answers, [{ askId: 'q', answer: { kind: 'fields', values: { f: ['one'] } } }]);
+  });
+
   it('choosing several: a form may leave out what it does not need', async () => {
     const field = { id: 'f', label: 'Many', many: true, choices: [{ label: 'one' }] } as const;
     fakeHost.open(question('q', [{ ...field, kind: 'text' }]));

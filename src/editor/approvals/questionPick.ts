@@ -94,11 +94,7 @@ export class QuestionPick implements AskPick {
     }
     life.own(input.onDidHide(() => this.#step?.input === input && this.#leave({ how: 'dismissed' })));
     input.show();
-    this.#guardUntilSeen(
-      input,
-      life,
-      asText ? field.freeLabel : field.free ? vscode.l10n.t('Choose with the arrow keys, or type an answer of your own') : undefined,
-    );
+    this.#guardUntilSeen(input, life, asText ? field.freeLabel : howToChoose(field));
   }
 
   /** Ignores keys until the field is drawn, and for a moment after; the hint appears when keys count. */
@@ -205,6 +201,12 @@ export class QuestionPick implements AskPick {
   }
 }
 
+/** What stands in the input of a field with choices, where Enter alone does not choose. */
+function howToChoose({ many, free }: Field): string | undefined {
+  if (many) return vscode.l10n.t('Space chooses, Enter decides. Esc decides nothing.');
+  return free ? vscode.l10n.t('Choose with the arrow keys, or type an answer of your own') : undefined;
+}
+
 type ChoiceEvent =
   /** Answers the field. */
   | { readonly type: 'take'; readonly values: readonly string[] }
@@ -224,7 +226,7 @@ const SETTLES = 150;
 
 /**
  * One field with choices. Its first row, or the previous choice, is active; an Enter meant for elsewhere does not count (`KeyGuard`). Typing finds a
- * choice; where other answers are allowed, the typed text is the active row and Enter answers with it.
+ * choice; where other answers are allowed, the typed text is the active row and Enter answers with it. Of several choices Space takes the active one.
  */
 class ChoicePick implements Disposable {
   readonly input: vscode.QuickPick<Row>;
@@ -238,6 +240,10 @@ class ChoicePick implements Disposable {
   readonly #guard: KeyGuard;
   readonly #chosen: string | undefined;
   #typed: Row | undefined;
+  /** The text that the rows were drawn for. */
+  #drawn = '';
+  /** The row that had the focus last: a blank in the input takes it away. */
+  #active: Row | undefined;
   #typedAt = Number.NEGATIVE_INFINITY;
 
   constructor(field: Field, given: { readonly chosen: readonly string[]; readonly draft: string }, guard: KeyGuard) {
@@ -261,9 +267,15 @@ class ChoicePick implements Disposable {
     }
     this.#life.own(
       pick.onDidChangeValue((value) => {
+        if (field.many && value.trim() === '' && this.#drawn === '') return value === '' ? undefined : this.#toggle();
         this.#typedAt = performance.now();
         this.#events.fire({ type: 'draft', text: value });
         this.#draw(value);
+      }),
+    );
+    this.#life.own(
+      pick.onDidChangeActive(([active]) => {
+        if (active && active !== this.#typed) this.#active = active;
       }),
     );
     this.#life.own(pick.onDidAccept(() => this.#accepted()));
@@ -273,11 +285,24 @@ class ChoicePick implements Disposable {
     this.#life.dispose();
   }
 
+  /** Handles Space in the empty input, which has the keyboard until an arrow key is pressed: it checks the active row, or unchecks it. */
+  #toggle(): void {
+    const { input: pick } = this;
+    pick.value = '';
+    if (!this.#guard.press()) return;
+    const active = this.#active ?? pick.items[0];
+    if (!active) return;
+    pick.activeItems = [active];
+    const others = pick.selectedItems.filter((row) => row !== active);
+    pick.selectedItems = others.length < pick.selectedItems.length ? others : [...others, active];
+  }
+
   /** Builds the rows for the typed text. */
   #draw(value: string): void {
     const pick = this.input;
     const { many, free } = this.#field;
     const text = value.trim();
+    this.#drawn = text;
     const same = this.#choices.find((row) => row.label.toLowerCase() === text.toLowerCase());
     const checked = pick.selectedItems.filter((row) => row !== this.#typed);
     this.#typed = free && text !== '' && !same ? answerRow(text) : undefined;
@@ -285,7 +310,7 @@ class ChoicePick implements Disposable {
     const rest = many || text !== '' ? [] : [...(free ? [otherRow(this.#field)] : []), ...textRows(this.#field)];
     pick.items = [...typed, ...this.#choices, ...(many ? this.#own : []), ...rest];
     if (many) pick.selectedItems = [...checked, ...typed];
-    else if (this.#typed) pick.activeItems = typed;
+    if (this.#typed) pick.activeItems = typed;
     else if (text === '')
       pick.activeItems = [this.#choices.find((row) => row.choice === this.#chosen) ?? this.#choices[0]].flatMap((row) => row ?? []);
   }
