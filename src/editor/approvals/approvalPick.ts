@@ -191,7 +191,7 @@ export class ApprovalPick implements AskPick {
     const { left } = this.#setting.guard;
     if (left === undefined) return;
     this.#hint = setTimeout(() => {
-      if (this.#unconfirmed === 0) this.#pick.placeholder = vscode.l10n.t('Enter decides. Esc decides nothing.');
+      if (this.#unconfirmed === 0) this.#pick.placeholder = t('{0|Enter|Space chooses, Enter} decides. Esc decides nothing.', 1);
     }, left);
   }
 

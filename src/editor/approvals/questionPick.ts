@@ -98,7 +98,7 @@ export class QuestionPick implements AskPick {
   }
 
   /** Ignores keys until the field is drawn, and for a moment after; the hint appears when keys count. */
-  #guardUntilSeen(input: Input, life: Lifetime, hint = vscode.l10n.t('Enter decides. Esc decides nothing.')): void {
+  #guardUntilSeen(input: Input, life: Lifetime, hint = t('{0|Enter|Space chooses, Enter} decides. Esc decides nothing.', 1)): void {
     const { guard, drawn } = this.#ports;
     guard.stop();
     void drawn().then(() => {
@@ -203,7 +203,7 @@ export class QuestionPick implements AskPick {
 
 /** What stands in the input of a field with choices, where Enter alone does not choose. */
 function howToChoose({ many, free }: Field): string | undefined {
-  if (many) return vscode.l10n.t('Space chooses, Enter decides. Esc decides nothing.');
+  if (many) return t('{0|Enter|Space chooses, Enter} decides. Esc decides nothing.', 2);
   return free ? vscode.l10n.t('Choose with the arrow keys, or type an answer of your own') : undefined;
 }
 
