@@ -42,7 +42,8 @@ const wideFor = (command: string): readonly ApprovalRule[] => {
   return [...['*', `${program}*`, `${program} *`].map(allow), ...(isSubcommand ? [allow(`${program} ${second} *`)] : [])];
 };
 /** Their second word is the one that runs. */
-const RUNS_WORDS = /^(?:npm (?:exec|x|create)|docker (?:run|exec)|git submodule|git bisect|bash|time|nice|choom|tar Icf)\b/;
+const RUNS_WORDS =
+  /^(?:npm (?:exec|x|create)|run-parts|doxygen|docker (?:run|exec)|git submodule|git bisect|bash|time|nice|choom|tar Icf)\b/;
 
 /** Lines by which a program runs something else, under rules such as `git grep *`. */
 const RUNS = `npm vers patch
