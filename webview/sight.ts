@@ -35,6 +35,7 @@ export function reportSize(
     told = JSON.stringify(size);
     report(size);
   };
-  for (const event of ['resize', 'focus']) view.addEventListener(event, tell);
+  // A page is not resized where only the rest of the window is: it looks again with each message of the host.
+  for (const event of ['resize', 'focus', 'message']) view.addEventListener(event, tell);
   tell();
 }

@@ -289,6 +289,7 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Built
     },
     sized: (window) => {
       size.window = window;
+      approvals.resized();
     },
     unsaved: unsavedText,
     judge: (session, ask) => approvals.onCard(session, ask),

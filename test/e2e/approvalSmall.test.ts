@@ -193,3 +193,21 @@ for (const size of SIZES) {
     }),
   );
 }
+
+test(
+  'a window that becomes smaller while it asks gives the focus to what shows the whole command',
+  inWindow(async (scene) => {
+    const { window } = scene;
+    await window.page.setViewportSize({ width: 1400, height: 900 });
+    const answer = ask(run('shrinks', command));
+    await window.pick.title.filter({ hasText: 'Run in terminal' }).waitFor();
+    await window.pick.readable();
+    await window.pick.focusedRow('Allow once').waitFor();
+    await window.page.setViewportSize({ width: 800, height: 600 });
+    await window.pick.focusedRow('Look first').waitFor();
+    await window.pick.readable();
+    assert.deepEqual(await cutRows(scene), []);
+    await rejected(scene, answer);
+    await window.page.setViewportSize({ width: 1400, height: 900 });
+  }),
+);

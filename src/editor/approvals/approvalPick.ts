@@ -99,7 +99,8 @@ export class ApprovalPick implements AskPick {
   readonly #buttons: ReadonlyMap<vscode.QuickInputButton, Action | 'copy' | 'rules'>;
   readonly #settled = pendingOutcome();
   #ask: Approval;
-  #openFile: string | undefined;
+  /** The file whose diff is open beside the pick, and the room in the window. */
+  #around: Pick<PickInput, 'openFile' | 'room'>;
   #hint: NodeJS.Timeout | undefined;
   /** Typed characters whose effect on the focus the editor has yet to report; it may restart the wait. */
   #unconfirmed = 0;
@@ -112,7 +113,7 @@ export class ApprovalPick implements AskPick {
     this.#setting = setting;
     this.#ports = ports;
     this.outcome = this.#settled.promise;
-    this.#openFile = firstOpenFile(ask, setting.diffOpen);
+    this.#around = { openFile: firstOpenFile(ask, setting.diffOpen), room: setting.room };
     this.#buttons = new Map(titleButtons(ask, setting.diffOpen));
     const pick = this.#pick;
     pick.title = title;
@@ -155,6 +156,15 @@ export class ApprovalPick implements AskPick {
     if (!sameMeaning(before, ask, this.#setting.cwd)) this.#guardUntilSeen();
   }
 
+  resized(room: PickRoom): void {
+    if (this.#life.ended || JSON.stringify(room) === JSON.stringify(this.#around.room)) return;
+    this.#around = { ...this.#around, room };
+    this.#draw();
+    // What was in sight may not be any more: the focus is where it is in a new pick.
+    this.#activate(this.#pick.items[0]);
+    this.#guardUntilSeen();
+  }
+
   focus(letter: string): void {
     const row = this.#pick.items.find((one) => one.letter === letter);
     if (row) this.#activate(row);
@@ -170,8 +180,8 @@ export class ApprovalPick implements AskPick {
   }
 
   #shown(): PickInput {
-    const { cwd, feedback, room } = this.#setting;
-    return { ask: this.#ask, title: this.#pick.title ?? '', cwd, feedback, room, openFile: this.#openFile };
+    const { cwd, feedback } = this.#setting;
+    return { ask: this.#ask, title: this.#pick.title ?? '', cwd, feedback, ...this.#around };
   }
 
   /** Ignores keys until the ask is drawn, and for a moment after; the hint appears when keys count. */
@@ -281,7 +291,7 @@ export class ApprovalPick implements AskPick {
       case 'lookAtText':
         return this.#leave({ how: 'look', at: { text: { name: action.title, text: action.text } } });
       case 'openDiff':
-        this.#openFile = action.path ?? this.#openFile;
+        if (action.path !== undefined) this.#around = { ...this.#around, openFile: action.path };
         this.#ports.openDiff(action.path);
         return this.#draw();
     }

@@ -115,6 +115,11 @@ export class Approvals implements Disposable {
     return cardAnswers(ask, { ...answerSetting(session), diffOpen: this.#opensDiff(ask), room: this.#deps.room() });
   }
 
+  /** The window has another size, which decides what a pick can show. */
+  resized(): void {
+    this.#view?.pick.resized?.(this.#deps.room());
+  }
+
   /** Shows this ask again. False when it is not open any more. */
   show(sessionId: SessionId, askId: AskId): boolean {
     this.refresh();

@@ -2,6 +2,7 @@ import type { Disposable } from '../../base/lifetime.ts';
 import type { ApprovalAnswer } from '../../session/approvalAnswers.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Ask } from '../../session/model.ts';
+import type { PickRoom } from './pickRoom.ts';
 
 /** How an ask left the screen. Only `answered` and `chosen` are decisions. */
 export type PickOutcome =
@@ -29,6 +30,8 @@ export interface AskPick extends Disposable {
   update(ask: Ask, title: string): void;
   /** Moves the focus to the answer with that letter, if there is one. */
   focus?(letter: string): void;
+  /** The window has another size: shows what fits now. */
+  resized?(room: PickRoom): void;
   /** Ends the pick, as a chosen answer does: it takes no more keys, and is on the screen until it is disposed. */
   end?(): void;
 }
