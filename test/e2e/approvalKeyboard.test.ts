@@ -173,31 +173,6 @@ for (const [name, option, give] of typedOn)
     }),
   );
 
-for (const place of [file, composer])
-  test(
-    `keys that are early for the next question are in neither ${place.name} nor an answer`,
-    inWindow(async (scene) => {
-      const { window } = scene;
-      await place.enter(window);
-      await place.focused(window).waitFor();
-      for (let time = 1; time <= 4; time += 1) {
-        const first = await asksToRun(scene, `early ${place.name} ${time}`);
-        await press(window, 'Enter', 'a', 'Enter');
-        assert.deepEqual((await first.answer).result, chosen('once'));
-        const second = await asksToRun(scene, `early ${place.name} ${time}, next`);
-        // A key that was early for it makes the pick wait once more: pressed until it counts, as a user does.
-        for (const reject = window.pick.focusedRow('Reject'); !(await reject.isVisible()); await window.page.waitForTimeout(700))
-          await press(window, 'r');
-        await press(window, 'Enter');
-        assert.deepEqual((await second.answer).result, chosen('no'));
-        await window.pick.gone();
-        await place.focused(window).waitFor();
-        assert.equal(await window.page.locator('.tab.dirty').count(), 0);
-        assert.equal(await window.chat.composer.inputValue(), '');
-      }
-    }),
-  );
-
 /** Each gives the answer with the keyboard in the diff. */
 const inDiff: readonly Way[] = [
   { name: 'accepted', option: 'once', give: (window) => press(window, 'Control+k', 'a') },

@@ -222,8 +222,7 @@ export class ApprovalPick implements AskPick {
   #leave(outcome: PickOutcome): void {
     if (this.#life.ended) return;
     this.#life.dispose();
-    if (outcome.how === 'chosen') showAnswered(this.#pick);
-    else if (outcome.how !== 'takenDown') this.#pick.dispose();
+    if (outcome.how !== 'chosen' && outcome.how !== 'takenDown') this.#pick.dispose();
     this.#settled.settle(outcome);
   }
 
@@ -296,14 +295,6 @@ export class ApprovalPick implements AskPick {
         return this.#draw();
     }
   }
-}
-
-/** The question alone, until the pick is disposed: there is nothing more to choose. */
-function showAnswered(pick: vscode.QuickPick<Row>): void {
-  pick.items = [];
-  pick.placeholder = '';
-  pick.buttons = [];
-  pick.busy = true;
 }
 
 /** Compares kinds too: a separator may have the label of a row, and takes no focus. */

@@ -369,22 +369,12 @@ export class Approvals implements Disposable {
 
   /** Gives the answer of a pick. */
   async #given(one: QueuedAsk, pick: AskPick, outcome: Extract<PickOutcome, { how: 'answered' | 'chosen' }>): Promise<void> {
-    if (outcome.how === 'answered') {
-      await this.#answer(one, outcome.answer);
-      return this.#waitForNext(one);
-    }
+    if (outcome.how === 'answered') return this.#answer(one, outcome.answer);
     const { kind } = outcome.answer.does;
     const closed = kind === 'feedback' || kind === 'always' ? undefined : this.#mayGoBack(one);
     if (!closed) pick.dispose();
     await this.#choose(one, outcome.ask, outcome.answer);
     await closed;
-    if (closed) await this.#waitForNext(one);
-  }
-
-  /** The agent may ask again at once: a key that is early for that must not reach the text behind the pick, so the answered one stays. */
-  async #waitForNext({ sessionId }: QueuedAsk): Promise<void> {
-    const turn = this.#deps.host.get(sessionId)?.store.now.turns.at(-1);
-    if (!this.#view && turn?.status === 'running' && !turn.stopping) await this.#focus.hold();
   }
 
   #opensDiff(ask: Ask): boolean {

@@ -90,8 +90,6 @@ export class ClickGuard {
   }
 }
 
-/** Milliseconds that an answered pick keeps the keyboard while its turn goes on. */
-const NEXT_WITHIN = 300;
 /** Milliseconds that the keyboard may take to return. */
 const LONGEST_RETURN = 3000;
 
@@ -141,11 +139,6 @@ export class FocusReturn {
   /** The pick was removed: the keyboard stays where it is. */
   forget(): void {
     if (this.#state.at === 'pick') this.#state = { at: 'home' };
-  }
-
-  /** Settles once the next question would be there, if the agent asks again at once. */
-  hold(): Promise<void> {
-    return pause(NEXT_WITHIN);
   }
 
   /** Returns the keyboard after an answer, or after Esc. Settles when it has arrived. */
