@@ -47,6 +47,16 @@ const begin: ChatAction = {
   message: { text: 'go' },
 } as ChatAction;
 
+/** The user of a client allows the call. */
+const confirmed = (more: object) => ({
+  type: 'chat/toolCallConfirmed',
+  turnId: 't1',
+  toolCallId: 'c',
+  approved: true,
+  confirmed: 'user-action',
+  ...more,
+});
+
 test('what changes in a turn of thousands of steps is told in proportion to them', () => {
   const kinds: Readonly<Record<string, (at: number) => Part>> = {
     calls: (at) => ({ kind: 'call', id: `c${at}`, call: call(`c${at}`, at % 2 ? 'done' : 'running') }),
@@ -278,23 +288,15 @@ test('a client that allows without a choice is given nothing that lasts, and nob
     ],
     'it is called what it is',
   );
-  const confirm = (more: object) => ({
-    type: 'chat/toolCallConfirmed',
-    turnId: 't1',
-    toolCallId: 'c',
-    approved: true,
-    confirmed: 'user-action',
-    ...more,
-  });
   const other = new AhpClient(host);
   await other.open('window-2');
   const strange = [
-    confirm({}),
-    confirm({ selectedOptionId: 'odd' }),
-    confirm({ selectedOptionId: 'no' }),
-    confirm({ selectedOptionId: '__proto__' }),
-    confirm({ turnId: 't2', selectedOptionId: 'always' }),
-    confirm({ toolCallId: 'x', selectedOptionId: 'always' }),
+    confirmed({}),
+    confirmed({ selectedOptionId: 'odd' }),
+    confirmed({ selectedOptionId: 'no' }),
+    confirmed({ selectedOptionId: '__proto__' }),
+    confirmed({ turnId: 't2', selectedOptionId: 'always' }),
+    confirmed({ toolCallId: 'x', selectedOptionId: 'always' }),
     { type: 'chat/toolCallComplete', turnId: 't1', toolCallId: 'c', result: { success: true, content: [] } },
     { type: 'chat/inputCompleted', requestId: 'a', response: 'accept', answers: {} },
   ];
@@ -328,18 +330,10 @@ test('a client that allows without a choice is given none of several ways to all
       .get(CHAT)
       ?.activeTurn?.responseParts.some((one) => one.kind === 'toolCall' && one.toolCall.status === 'pending-confirmation');
   while (!isAsked()) await new Promise(setImmediate);
-  const confirm = (more: object) => ({
-    type: 'chat/toolCallConfirmed',
-    turnId: 't1',
-    toolCallId: 'c',
-    approved: true,
-    confirmed: 'user-action',
-    ...more,
-  });
   const given = () => last().heard.flatMap((intent) => (intent.type === 'answer' ? [intent.answer] : []));
-  await client.dispatch(CHAT, confirm({}));
+  await client.dispatch(CHAT, confirmed({}));
   assert.deepEqual(given(), []);
-  await client.dispatch(CHAT, confirm({ selectedOptionId: 'plain' }));
+  await client.dispatch(CHAT, confirmed({ selectedOptionId: 'plain' }));
   assert.deepEqual(given(), [{ kind: 'option', optionId: 'plain' }]);
 });
 

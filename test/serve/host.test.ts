@@ -143,6 +143,16 @@ const callIn = (chat: ChatState) => {
   return part?.kind === 'toolCall' ? part.toolCall : undefined;
 };
 
+/** The user of a client allows the call that `asked` opens. */
+const ALLOWED_ONCE = {
+  type: 'chat/toolCallConfirmed',
+  turnId: 't1',
+  toolCallId: 'c',
+  approved: true,
+  confirmed: 'user-action',
+  selectedOptionId: 'once',
+};
+
 test('a prompt starts the agent, which answers in the turn that the client named', async (t) => {
   const { client, chat, conversations, last, ...rest } = await opened(t);
   assert.equal(conversations.length, 0, 'choosing an agent starts none');
@@ -506,14 +516,7 @@ test('attack: a client that does not follow the chat answers nothing in it', asy
   const { client, host, answers } = await asked(t);
   const other = new AhpClient(host);
   await other.open('window-2');
-  const confirmed = {
-    type: 'chat/toolCallConfirmed',
-    turnId: 't1',
-    toolCallId: 'c',
-    approved: true,
-    confirmed: 'user-action',
-    selectedOptionId: 'once',
-  };
+  const confirmed = ALLOWED_ONCE;
   await other.dispatch(CHAT, confirmed);
   assert.deepEqual([answers(), other.refusals.length], [[], 1]);
   await other.subscribe(CHAT);
@@ -576,14 +579,7 @@ test('of two clients the first answer counts, and the other sees it with its sen
   await other.open('window-2');
   await other.subscribe(CHAT);
   assert.equal(callIn(other.chats.get(CHAT) as ChatState)?.status, 'pending-confirmation');
-  const confirmed = {
-    type: 'chat/toolCallConfirmed',
-    turnId: 't1',
-    toolCallId: 'c',
-    approved: true,
-    confirmed: 'user-action',
-    selectedOptionId: 'once',
-  };
+  const confirmed = ALLOWED_ONCE;
   await other.dispatch(CHAT, confirmed);
   await client.dispatch(CHAT, { ...confirmed, selectedOptionId: 'always' });
   assert.deepEqual(answers(), [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'once' } }]);
