@@ -366,7 +366,10 @@ function settingsCommands(deps: CommandDeps) {
     'parley.stopFollowing': () => setFollow(false),
     // The welcome passes the address of an endpoint that was found.
     'parley.configureModel': async (start?: unknown) => {
-      if (await configureModel(inputs, secrets, endpointAt(start, vscode.env.language))) await chat.focus();
+      const keep = await configureModel(inputs, secrets, endpointAt(start, vscode.env.language));
+      if (!keep) return;
+      await chat.focus();
+      await keep();
     },
     'parley.forgetModelKey': async () => {
       await secrets.setModelKey(undefined);

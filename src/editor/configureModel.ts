@@ -23,36 +23,32 @@ const BACK = { kind: 'back' } as const;
 export type ConfigureInputs = Pick<QuickInputs, 'pick' | 'input' | 'holding'>;
 
 /**
- * Endpoint, key and model in three steps with a way back; skips a step that has nothing to ask. `start` is an endpoint chosen already. False when the
- * user left before the end.
+ * Endpoint, key and model in three steps with a way back; skips a step that has nothing to ask. `start` is an endpoint chosen already. Returns what
+ * keeps the choice, so that the caller moves the focus first: keeping takes a while, and the user goes on meanwhile. Undefined when the user left.
  */
 export async function configureModel(
   inputs: ConfigureInputs,
   secrets: Pick<EditorSecrets, 'modelKey' | 'setModelKey'>,
   start?: KnownEndpoint,
-): Promise<boolean> {
+): Promise<(() => Promise<void>) | undefined> {
   const now = modelSettings();
   const known = await secrets.modelKey();
   let draft: Draft | undefined = start;
   for (;;) {
     draft ??= await pickEndpoint(inputs, now);
-    if (!draft) return false;
-    if (draft.baseUrl === '') {
-      await setModel({ baseUrl: '', name: '' });
-      return true;
-    }
-    const stored = draft.baseUrl === now.baseUrl ? known : undefined;
+    if (!draft) return undefined;
+    if (draft.baseUrl === '') return () => setModel({ baseUrl: '', name: '' });
+    const { baseUrl } = draft;
+    const stored = baseUrl === now.baseUrl ? known : undefined;
     const chosen = await keyAndModel(inputs, draft, stored, now);
-    if (!chosen) return false;
+    if (!chosen) return undefined;
     if (chosen.kind === 'next') {
       const { name, key } = chosen.value;
-      if (key !== known) await secrets.setModelKey(key);
-      await setModel({
-        baseUrl: draft.baseUrl,
-        name,
-        ...(name === now.name && now.contextSize !== undefined ? { contextSize: now.contextSize } : {}),
-      });
-      return true;
+      const contextSize = name === now.name && now.contextSize !== undefined ? { contextSize: now.contextSize } : {};
+      return async () => {
+        if (key !== known) await secrets.setModelKey(key);
+        await setModel({ baseUrl, name, ...contextSize });
+      };
     }
     draft = undefined;
   }

@@ -140,10 +140,10 @@ test(
 test(
   'an agent is connected from the welcome, and an earlier message goes on in a branch that leaves its session as it is',
   inWindow(async ({ window }) => {
-    const { chat, pick } = window;
+    const { chat } = window;
     await window.command('Parley: Configure Model');
     await choose(window, 'No model');
-    await pick.gone();
+    await chat.composer.and(chat.frame.locator(':focus')).waitFor();
     await chat.frame.getByRole('button', { name: 'Connect: Server' }).click();
     await chat.frame.locator('.pill', { hasText: 'Server' }).waitFor();
     for (const word of ['one', 'two', 'three']) await chat.exchange(word);
@@ -208,7 +208,7 @@ test(
     const { chat, pick } = window;
     await window.command('Parley: Configure Model');
     await choose(window, 'No model');
-    await pick.gone();
+    await chat.composer.and(chat.frame.locator(':focus')).waitFor();
     await window.command('Parley: New Session with Agent');
     await choose(window, 'Parley Agent');
     await chat.frame.locator('.pill', { hasText: 'Parley Agent' }).waitFor();

@@ -65,7 +65,8 @@ describe('configuring a model', () => {
         await underWay;
       },
     };
-    await configureModel(inputs, secrets, start);
+    const keep = await configureModel(inputs, secrets, start);
+    await keep?.();
     return asked;
   };
   const custom = 'Another OpenAI-compatible endpoint…';
