@@ -173,6 +173,47 @@ for (const [name, option, give] of typedOn)
     }),
   );
 
+test(
+  'keys that are early for the next question are in neither a file nor an answer',
+  inWindow(async (scene) => {
+    const { window } = scene;
+    const { page, pick } = window;
+    await file.enter(window);
+    // More than once: the keys must not meet a moment in which the file has the keyboard.
+    for (let time = 1; time <= 4; time += 1) {
+      const first = await asksToRun(scene, `early ${time}`);
+      const request = { sessionId: SESSION, toolCall: run(`early ${time}, next`, 'npm run next'), options };
+      const second = first.answer.then(() => agent.ask('session/request_permission', request));
+      await press(window, 'Enter', 'a', 'Enter', 'a', 'Enter');
+      assert.deepEqual((await first.answer).result, chosen('once'));
+      await pick.title.filter({ hasText: 'npm run next' }).waitFor();
+      await pick.readable();
+      await press(window, 'r');
+      await pick.focusedRow('Reject').waitFor();
+      await press(window, 'Enter', 'a', 'Enter');
+      assert.deepEqual((await second).result, chosen('no'));
+      await pick.gone();
+      await file.focused(window).waitFor();
+      assert.equal(await page.locator('.tab.dirty').count(), 0);
+    }
+  }),
+);
+
+test(
+  'a view that is opened at once after an answer keeps the keyboard',
+  inWindow(async (scene) => {
+    const { window } = scene;
+    await file.enter(window);
+    const { answer } = await asksToRun(scene, 'view after an answer');
+    await press(window, 'Enter', 'Control+Shift+E');
+    assert.deepEqual((await answer).result, chosen('once'));
+    await list.focused(window).waitFor();
+    await window.pick.gone();
+    await press(window, 'ArrowDown');
+    await list.focused(window).waitFor();
+  }),
+);
+
 /** Each gives the answer with the keyboard in the diff. */
 const inDiff: readonly Way[] = [
   { name: 'accepted', option: 'once', give: (window) => press(window, 'Control+k', 'a') },

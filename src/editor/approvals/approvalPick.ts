@@ -28,7 +28,7 @@ import {
 } from '../../session/shownApproval.ts';
 import { shortened, visibleText } from '../../session/visible.ts';
 import { commandTitle } from '../commandTitle.ts';
-import { type AskPick, type AskPreview, type PickOutcome, pendingOutcome } from './askPick.ts';
+import { type AskPick, type AskPreview, holdInput, type PickOutcome, pendingOutcome } from './askPick.ts';
 import { type ChangedLine, changedLines, linesToShow, type PickPlace, rowsOf } from './changedLines.ts';
 import type { KeyGuard } from './keyboard.ts';
 import { asLines, commandLabel, commandRows, plainLabel, plainMarkdown } from './rowText.ts';
@@ -172,6 +172,10 @@ export class ApprovalPick implements AskPick {
 
   end(): void {
     this.#leave({ how: 'takenDown' });
+  }
+
+  hold(): Promise<void> {
+    return holdInput(this.#pick);
   }
 
   dispose(): void {

@@ -16,7 +16,7 @@ import type { StoreChange } from '../../session/store.ts';
 import type { InputsShown, QuickInputs } from '../quickInputs.ts';
 import { ApprovalPick, type ApprovalPickSetting, cardAnswers } from './approvalPick.ts';
 import type { AskPick, AskPreview, PickOutcome } from './askPick.ts';
-import { ClickGuard, FocusReturn, KeyGuard } from './keyboard.ts';
+import { ClickGuard, FocusReturn, KeyGuard, untilNextAsk } from './keyboard.ts';
 import { pickTitleOf } from './pickTitle.ts';
 import { QuestionPick, type QuestionProgress } from './questionPick.ts';
 import { type AskKey, AskQueue, keyOf, keyOfOpen, type QueuedAsk } from './queue.ts';
@@ -369,12 +369,33 @@ export class Approvals implements Disposable {
 
   /** Gives the answer of a pick. */
   async #given(one: QueuedAsk, pick: AskPick, outcome: Extract<PickOutcome, { how: 'answered' | 'chosen' }>): Promise<void> {
-    if (outcome.how === 'answered') return this.#answer(one, outcome.answer);
+    if (outcome.how === 'answered') {
+      await this.#answer(one, outcome.answer);
+      return this.#holdForNext(one, pick);
+    }
     const { kind } = outcome.answer.does;
     const closed = kind === 'feedback' || kind === 'always' ? undefined : this.#mayGoBack(one);
     if (!closed) pick.dispose();
     await this.#choose(one, outcome.ask, outcome.answer);
     await closed;
+    if (closed) await this.#holdForNext(one, pick);
+  }
+
+  /**
+   * The agent may ask again at once: until then the answered pick keeps the keys that are early for that from an editor. It lets go when the turn is
+   * over or the user goes elsewhere.
+   */
+  async #holdForNext({ sessionId }: QueuedAsk, pick: AskPick): Promise<void> {
+    const { host } = this.#deps;
+    const mayAsk = () => {
+      const turn = host.get(sessionId)?.store.now.turns.at(-1);
+      return !this.#view && turn?.status === 'running' && !turn.stopping;
+    };
+    if (this.#focus.knowsBack || !mayAsk()) return;
+    const holding = new Lifetime();
+    const over = new Promise<void>((resolve) => holding.own(host.onChange(() => !mayAsk() && resolve())));
+    await untilNextAsk(pick.hold(), over);
+    holding.dispose();
   }
 
   #opensDiff(ask: Ask): boolean {

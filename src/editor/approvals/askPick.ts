@@ -1,3 +1,4 @@
+import type * as vscode from 'vscode';
 import type { Disposable } from '../../base/lifetime.ts';
 import type { ApprovalAnswer } from '../../session/approvalAnswers.ts';
 import type { Answer } from '../../session/intents.ts';
@@ -34,6 +35,8 @@ export interface AskPick extends Disposable {
   resized?(room: PickRoom): void;
   /** Ends the pick, as a chosen answer does: it takes no more keys, and is on the screen until it is disposed. */
   end?(): void;
+  /** Answered, keeps the keyboard until it is disposed. Settles when the editor has hidden it, as it does once the user goes elsewhere. */
+  hold(): Promise<void>;
 }
 
 /** A promise of an outcome; the first one that settles it counts. */
@@ -43,4 +46,18 @@ export function pendingOutcome(): { readonly promise: Promise<PickOutcome>; read
     settle = resolve;
   });
   return { promise, settle };
+}
+
+/** Leaves nothing to choose in an answered input, which swallows keys. Settles when the editor has hidden it. */
+export function holdInput(input: vscode.InputBox | vscode.QuickPick<vscode.QuickPickItem>): Promise<void> {
+  if ('items' in input) input.items = [];
+  input.placeholder = '';
+  input.buttons = [];
+  input.busy = true;
+  // The user who goes elsewhere takes the keyboard along.
+  input.ignoreFocusOut = false;
+  input.onDidChangeValue(() => {
+    input.value = '';
+  });
+  return new Promise((resolve) => input.onDidHide(resolve));
 }

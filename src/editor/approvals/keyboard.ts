@@ -90,6 +90,14 @@ export class ClickGuard {
   }
 }
 
+/** Milliseconds that an answered pick keeps the keyboard while its turn goes on. */
+const NEXT_WITHIN = 300;
+
+/** Settles when the next ask of an agent would be there, if it asks again at once, or with the first of these. */
+export async function untilNextAsk(...sooner: readonly Promise<void>[]): Promise<void> {
+  await Promise.race([...sooner, pause(NEXT_WITHIN, undefined, { ref: false })]);
+}
+
 /** Milliseconds that the keyboard may take to return. */
 const LONGEST_RETURN = 3000;
 

@@ -5,7 +5,7 @@ import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { problemText } from '../../session/fields.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Ask, Field, Question } from '../../session/model.ts';
-import { type AskPick, type PickOutcome, pendingOutcome } from './askPick.ts';
+import { type AskPick, holdInput, type PickOutcome, pendingOutcome } from './askPick.ts';
 import type { KeyGuard } from './keyboard.ts';
 import { questionRows, withoutMarks } from './questionText.ts';
 import { plainLabel } from './rowText.ts';
@@ -54,6 +54,10 @@ export class QuestionPick implements AskPick {
     this.#title = title;
     const field = this.#fields[this.#progress.step];
     if (this.#step && field) this.#step.input.title = this.#titleFor(field);
+  }
+
+  async hold(): Promise<void> {
+    if (this.#step) await holdInput(this.#step.input);
   }
 
   dispose(): void {
