@@ -120,7 +120,7 @@ const sdkFile = path.join(peerFolder('qwen-sdk'), '@qwen-code/sdk/dist/index.mjs
 if (existsSync(sdkFile)) {
   const sdk = (await import(pathToFileURL(sdkFile).href)) as Sdk;
   console.log(`${LINES} lines, @qwen-code/sdk, read and left: ${perSecond(median(await several(() => theirs(sdk), 3)))}`);
-} else console.log('@qwen-code/sdk is not installed');
+} else console.log('@qwen-code/sdk is not installed, so nothing is compared with it');
 const installed = existsSync(path.join(peerFolder('qwen'), '@qwen-code/qwen-code'));
 if (installed) {
   // In turns, so that what else the machine does falls on both.
@@ -131,6 +131,6 @@ if (installed) {
   for (const [name, values] of Object.entries(took)) {
     console.log(`launch to ready, ${name}: median ${median(values)} ms (${values.join(', ')})`);
   }
-} else console.log('Qwen Code is not installed');
+} else console.log('Qwen Code is not installed, so nothing is compared with it');
 rmSync(base, { recursive: true, force: true });
 process.exit(0);

@@ -133,13 +133,14 @@ async function theirs(base: string): Promise<Took> {
 }
 
 const SDK = '@moonshot-ai/kimi-agent-sdk';
+const INSTALL = 'npm run test:agents -- kimi-wire --install';
 const sdkFile = path.join(peerFolder('kimi-agent-sdk'), SDK, 'dist/index.mjs');
 const hasSdk = existsSync(sdkFile);
 const ours: Sides<string> = { 'adapter alone': alone, 'adapter and live session': withSession };
 const sides: Sides<string> = hasSdk ? { ...ours, [SDK]: theirs } : ours;
 
 async function main(): Promise<void> {
-  if (!hasSdk) console.log(`${SDK} is not installed`);
+  if (!hasSdk) console.log(`${SDK} is not installed, so nothing is compared: these are Parley's own figures. ${INSTALL} installs it.`);
   const base = mkdtempSync(path.join(tmpdir(), 'parley-bench-wire-'));
   const program = path.join(base, 'player.cjs');
   writeFileSync(program, player);
