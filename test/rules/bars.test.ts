@@ -221,3 +221,15 @@ test('a section that a comment cites is there', () => {
   const wrong = wrongSections([planted('/** So says it (qwen.md §99.9, ARCHITECTURE.md §98, docs/changes.md §1). */')]);
   assert.deepEqual(wrong, ['src/x.ts cites qwen.md §99', 'src/x.ts cites ARCHITECTURE.md §98', 'src/x.ts cites docs/changes.md §1']);
 });
+
+/** Sections without a document: a reader cannot look them up. */
+const bareSections = ({ path: file, text }: Source) =>
+  [...text.replaceAll(/(?:\b[\w/-]+\.md|\bRFC \d+)(?:(?:,| and| to)? §[\d.]+)+/g, '').matchAll(/§[\d.]+/g)].map(
+    ([section]) => `${file} ${section}`,
+  );
+
+test('a section is cited with its document', () => {
+  assert.deepEqual(sources.flatMap(bareSections), []);
+  const cited = '/** As it says (docs/protocols/qwen.md §3.3, §4.8; RFC 6455 §7.4), and (§5). */';
+  assert.deepEqual(bareSections(planted(cited)), ['src/x.ts §5']);
+});

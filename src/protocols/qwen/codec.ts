@@ -19,7 +19,7 @@ export function recordOf(value: unknown): Line {
   return isRecord(value) ? value : {};
 }
 
-// --- the control channel: requests with an id that have exactly one answer, in both directions (§3.3, §4.8)
+// --- the control channel: requests with an id that have exactly one answer, in both directions (qwen.md §3.3, §4.8)
 
 export interface ControlRequest {
   readonly id: string;
@@ -154,7 +154,7 @@ export function clientDialectOf({ type }: Line): QwenDialect {
   return type === 'control_request' || type === 'user' ? 'message' : 'envelope';
 }
 
-// --- lines of an envelope client (§4)
+// --- lines of an envelope client (qwen.md §4)
 
 export function heartbeatRequest(session: string): Line {
   return { type: 'heartbeat_request', session_id: session };
@@ -182,7 +182,7 @@ export function readPromptName(name: string): { readonly session: string; readon
   return found ? { session: found[1] ?? '', count: Number(found[2]) } : undefined;
 }
 
-// --- lines of an envelope agent (§4)
+// --- lines of an envelope agent (qwen.md §4)
 
 /** One completion or chunk: the members that all have, one choice, and its additions. */
 export interface CompletionSpec {
