@@ -51,14 +51,15 @@ function weightOf({ how, users, refused }: RestoredFile): number {
 
 function outcomeOf({ name, how, users, refused }: RestoredFile): string {
   if (refused !== undefined) return vscode.l10n.t('Not changed: {0}', refused);
-  const restored = vscode.l10n.t('restored');
   const kinds = {
-    rewrite: restored,
-    create: restored,
+    // The question asks to restore the files: it is not done yet.
+    rewrite: '',
+    create: '',
     delete: vscode.l10n.t('deleted'),
     unknown: vscode.l10n.t('cannot be undone'),
   } as const;
   const others = (word: 1 | 2) => t('other changes {0|stay|are lost}', word);
   const own = { kept: others(1), lost: others(2) };
-  return `${name} — ${[kinds[how], users ? own[users] : ''].filter(Boolean).join(', ')}`;
+  const effects = [kinds[how], users ? own[users] : ''].filter(Boolean).join(', ');
+  return [name, effects].filter(Boolean).join(' — ');
 }
