@@ -123,7 +123,8 @@ function problemList(): readonly string[] {
     });
 }
 
-function openFiles(): readonly string[] {
+/** The files in tabs: language services hold other documents open that the user does not see. */
+export function openFiles(): readonly string[] {
   const files = vscode.window.tabGroups.all.flatMap(({ tabs }) =>
     tabs.flatMap(({ input }) => (input instanceof vscode.TabInputText && input.uri.scheme === 'file' ? [input.uri.fsPath] : [])),
   );

@@ -1,3 +1,10 @@
+/** Without a query the files near the root come first, by name as in the explorer; among equals of a query the shorter path does. */
+export function compareLabels(a: string, b: string, query: string): number {
+  const depth = (label: string) => label.split('/').length;
+  const byName = a.localeCompare(b, undefined, { numeric: true });
+  return (query.trim() === '' ? depth(a) - depth(b) : a.length - b.length) || byName;
+}
+
 /** Scores a match of all characters of the query, in order; 0 means no match. */
 export function scoreOf(label: string, query: string, open: boolean): number {
   const text = label.toLowerCase();

@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import * as vscode from 'vscode';
 import type { Mention, MentionedPlace } from '../bridge/contract.ts';
 import { keyOfFile } from '../protocols/paths.ts';
-import { availableContexts, folderLabel } from './context.ts';
-import { scoreOf } from './fileScore.ts';
+import { availableContexts, folderLabel, openFiles } from './context.ts';
+import { compareLabels, scoreOf } from './fileScore.ts';
 import type { RecentCommands } from './recentCommands.ts';
 import { searchExcludes } from './settings.ts';
 
@@ -73,11 +73,7 @@ export class MentionFinder {
   }
 
   async #places(query: string): Promise<readonly MentionedPlace[]> {
-    const open = new Set(
-      vscode.workspace.textDocuments
-        .filter((document) => document.uri.scheme === 'file' && !document.isClosed)
-        .map((document) => document.uri.fsPath),
-    );
+    const open = new Set(openFiles());
     const files = await this.#files();
     const scored: Scored[] = [];
     for (const uri of files) {
@@ -86,9 +82,7 @@ export class MentionFinder {
       if (score > 0) scored.push({ mention: { kind: 'file', path: uri.fsPath, label }, score });
     }
     if (query !== '') scored.push(...foldersOf(files, query));
-    scored.sort(
-      (a, b) => b.score - a.score || a.mention.label.length - b.mention.label.length || (a.mention.label < b.mention.label ? -1 : 1),
-    );
+    scored.sort((a, b) => b.score - a.score || compareLabels(a.mention.label, b.mention.label, query));
     return scored.slice(0, SHOWN).map(({ mention }) => mention);
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scoreOf } from '../../src/editor/fileScore.ts';
+import { compareLabels, scoreOf } from '../../src/editor/fileScore.ts';
 
 const order = (query: string, labels: readonly string[]) =>
   labels
@@ -26,4 +26,16 @@ test('case and the kind of slash do not matter', () => {
 test('an open file wins among equals, and without a query everything fits', () => {
   assert.ok(scoreOf('a/x.ts', 'x', true) > scoreOf('b/x.ts', 'x', false));
   assert.ok(scoreOf('anything', '', false) > 0);
+});
+
+test('without a query the files near the root come first, by name; with one the shorter path does', () => {
+  const labels = ['src/tags.js', 'TODO.md', 'src/main.ts', 'package.json', 'note10.md', 'note9.md', '.a/b/c.ts'];
+  assert.deepEqual(
+    labels.toSorted((a, b) => compareLabels(a, b, '')),
+    ['note9.md', 'note10.md', 'package.json', 'TODO.md', 'src/main.ts', 'src/tags.js', '.a/b/c.ts'],
+  );
+  assert.deepEqual(
+    ['src/main.test.ts', 'web/main.ts'].toSorted((a, b) => compareLabels(a, b, 'main')),
+    ['web/main.ts', 'src/main.test.ts'],
+  );
 });

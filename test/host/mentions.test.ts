@@ -22,6 +22,16 @@ describe('what can be named after an @', () => {
     assert.ok((await finder.find('')).every(({ kind }) => kind !== 'folder'));
   });
 
+  it('without a query the files in tabs come first, and no others that are open unseen', async () => {
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+    await vscode.workspace.openTextDocument(path.join(root, 'src', 'tags.js'));
+    const files = async () => (await finder.find('')).filter(({ kind }) => kind === 'file').map(({ label }) => label);
+    assert.ok(!(await files())[0]?.startsWith('src/'), String(await files()));
+    await vscode.window.showTextDocument(vscode.Uri.file(path.join(root, 'src', 'notes.ts')), { preview: false });
+    assert.equal((await files())[0], 'src/notes.ts');
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+  });
+
   it('a symbol is found at the first try, before any file of its language is open', async () => {
     await vscode.commands.executeCommand('workbench.action.closeAllEditors');
     const found = await finder.findSymbols('parseNote');
