@@ -39,12 +39,14 @@ const ANSWERS_WITHIN = 10_000;
 export class CodeColouring implements Disposable {
   readonly #dist: string;
   #worker: Worker | undefined;
-  readonly #waiting = new Map<number, (code: ColouredCode | null) => void>();
+  /** Undefined is for those that have to ask again. */
+  readonly #waiting = new Map<number, (code: ColouredCode | null | undefined) => void>();
   #asked = 0;
   /** The rules of the theme last asked for. */
   #theme: { readonly id: string; readonly rules: Promise<readonly ThemeRule[]> } | undefined;
   /** The rules that the thread has. */
   #sent: readonly ThemeRule[] | undefined;
+  #isOver = false;
 
   /** `dist`: the folder with the thread's script and the engine. */
   constructor(dist: string) {
@@ -53,13 +55,22 @@ export class CodeColouring implements Disposable {
 
   /** Null for a language without a grammar, and when it takes too long. */
   async colour(text: string, language: string, theme: string): Promise<ColouredCode | null> {
+    const code = await this.#ask(text, language, theme);
+    // The thread ended over another text, or for other extensions or settings: the page would keep the answer, and stay without colours.
+    return (code === undefined && !this.#isOver ? await this.#ask(text, language, theme) : code) ?? null;
+  }
+
+  async #ask(text: string, language: string, theme: string): Promise<ColouredCode | null | undefined> {
     if (this.#theme?.id !== theme) this.#theme = { id: theme, rules: rulesOf(theme) };
     const rules = await this.#theme.rules;
     const worker = this.#running();
     this.#asked += 1;
     const id = this.#asked;
-    const answer = new Promise<ColouredCode | null>((resolve) => this.#waiting.set(id, resolve));
-    const late = setTimeout(() => this.forget(), ANSWERS_WITHIN);
+    const answer = new Promise<ColouredCode | null | undefined>((resolve) => this.#waiting.set(id, resolve));
+    const late = setTimeout(() => {
+      this.#answer(id, null);
+      this.forget();
+    }, ANSWERS_WITHIN);
     worker.postMessage({ id, text, language, ...(this.#sent === rules ? {} : { rules }) } satisfies ColourRequest);
     this.#sent = rules;
     return answer.finally(() => clearTimeout(late));
@@ -71,12 +82,17 @@ export class CodeColouring implements Disposable {
     this.#worker = undefined;
     this.#theme = undefined;
     this.#sent = undefined;
-    for (const answer of this.#waiting.values()) answer(null);
-    this.#waiting.clear();
+    for (const id of [...this.#waiting.keys()]) this.#answer(id, undefined);
   }
 
   dispose(): void {
+    this.#isOver = true;
     this.forget();
+  }
+
+  #answer(id: number, code: ColouredCode | null | undefined): void {
+    this.#waiting.get(id)?.(code);
+    this.#waiting.delete(id);
   }
 
   #running(): Worker {
@@ -84,10 +100,7 @@ export class CodeColouring implements Disposable {
     const workerData: ColourWork = { engine: path.join(this.#dist, 'onig.wasm'), contributions: contributions() };
     const worker = new Worker(path.join(this.#dist, 'colourWorker.js'), { workerData });
     worker.unref();
-    worker.on('message', ({ id, code }: ColourAnswer) => {
-      this.#waiting.get(id)?.(code);
-      this.#waiting.delete(id);
-    });
+    worker.on('message', ({ id, code }: ColourAnswer) => this.#answer(id, code));
     worker.on('error', () => this.#worker === worker && this.forget());
     this.#worker = worker;
     return worker;
