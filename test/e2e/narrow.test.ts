@@ -101,6 +101,9 @@ test(
     await row.locator('.folder').waitFor();
     await window.chatWidth(240);
     await isWhole(row.locator('.name'), row);
+    // A letter of the folder would say nothing: there is none.
+    const [word, name] = [await row.locator('.call-title > bdi').first().boundingBox(), await row.locator('.name').boundingBox()];
+    assert.ok(word && name && name.x - word.x - word.width < 5, JSON.stringify({ word, name }));
     for (const width of [300, 340]) {
       await window.chatWidth(width);
       await isWhole(row.locator('.folder'), row);
