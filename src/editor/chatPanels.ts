@@ -49,15 +49,19 @@ export class ChatPanels implements Disposable {
     this.#fill(panel, id);
   }
 
-  /** Shows a session in its existing tab, or in a new one beside the others. */
+  /** Shows a session in its existing tab, or in a new one beside the others, and gives its composer the keyboard. */
   async open(id: SessionId): Promise<void> {
     const there = [...this.#open].find(({ host }) => host.active === id);
-    if (there) return there.panel.reveal();
+    if (there) {
+      there.panel.reveal();
+      return there.link.focus();
+    }
     const outcome = await this.#sessions.bringBack(id);
     if (outcome !== 'open') throw new Error(vscode.l10n.t('That session is open in another window, or cannot be read any more.'));
     const column = this.#open.size === 0 ? vscode.ViewColumn.Active : vscode.ViewColumn.Beside;
     const panel = vscode.window.createWebviewPanel(PANEL_TYPE, 'Parley', column);
-    this.#fill(panel, id);
+    // The editor gives the keyboard to the page, but to nothing in it.
+    this.#fill(panel, id)?.link.focus();
   }
 
   /** The session of the tab the user was in last; undefined when they are, or were last, in the side bar. */
@@ -117,9 +121,9 @@ export class ChatPanels implements Disposable {
     this.#life.dispose();
   }
 
-  #fill(panel: vscode.WebviewPanel, id: SessionId | undefined): void {
+  #fill(panel: vscode.WebviewPanel, id: SessionId | undefined): OpenPanel | undefined {
     const deps = this.#deps;
-    if (!deps) return panel.dispose();
+    if (!deps) return void panel.dispose();
     const life = this.#life.own(new Lifetime());
     const host = new PanelSessions(this.#sessions, id);
     const link = life.own(
@@ -145,6 +149,7 @@ export class ChatPanels implements Disposable {
       life.dispose();
     });
     loadPage(panel, this.#extensionUri);
+    return open;
   }
 
   #comeTo(open: OpenPanel | undefined): void {
