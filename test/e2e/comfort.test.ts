@@ -36,8 +36,13 @@ const inWindow = suite({
     writeFileSync(path.join(folder, 'tally.ts'), CODE);
     return { machineSettings: peer.settings, env: peer.env, agents: 'fake.mjs', end: async () => peer.remove() };
   },
-  // What only a language service and the brackets add to the grammar's colours.
-  settings: { 'editor.semanticHighlighting.enabled': false, 'editor.bracketPairColorization.enabled': false },
+  settings: {
+    // What only a language service and the brackets add to the grammar's colours.
+    'editor.semanticHighlighting.enabled': false,
+    'editor.bracketPairColorization.enabled': false,
+    // Its text is in the page.
+    'terminal.integrated.gpuAcceleration': 'off',
+  },
 });
 
 /** The letters of lines with their colours, from the top; blanks are left out. */
@@ -143,7 +148,14 @@ test(
     await window.command('Terminal: Create New Terminal');
     const terminal = page.locator('.terminal-wrapper.active .xterm');
     await terminal.waitFor();
+    // Keys that come before the shell are lost, and an empty terminal has nothing to select.
+    const rows = page.locator('.terminal-wrapper.active .xterm-rows');
+    await rows
+      .getByText(/[$#>%]\s*$/m)
+      .first()
+      .waitFor();
     await page.keyboard.type('echo tally-$((40+2))\n');
+    await rows.getByText('tally-42').first().waitFor();
     const added = async (count: number) => {
       await window.command('Terminal: Select All');
       await window.command('Parley: Add Terminal Selection to Chat');
