@@ -163,6 +163,8 @@ export interface UnlistedChanges {
   readonly files: number;
   /** Ignored files that changed, and ignored folders in which something did, relative to the session's folder. */
   readonly folders: readonly string[];
+  /** Files that changed on the disk after the turn, before the next one: by the agent, by the user, or by another program. */
+  readonly between?: readonly string[];
 }
 /** Parts are in the order in which they were first mentioned, and never move. `parent` names the call of the sub-agent they belong to. */
 export type Part =

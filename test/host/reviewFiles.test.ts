@@ -138,7 +138,11 @@ describe('review of files of all kinds, as the editor has them', () => {
     writeFileSync(place('n.ipynb'), notebookText('print(1)', 'print(2)', 'print(3)'));
     const notebook = await vscode.workspace.openNotebookDocument(uri('n.ipynb'));
     await vscode.window.showNotebookDocument(notebook);
-    const saves = followSaves({ userSaves: (file) => set.userSaves(file), userSaved: (file, saved) => void set.userSaved(file, saved) });
+    const saves = followSaves({
+      userSaves: (file) => set.userSaves(file),
+      userSaved: (file, saved) => void set.userSaved(file, saved),
+      userMoved: () => {},
+    });
     try {
       await turn(async () => {
         writeFileSync(place('n.ipynb'), notebookText('print(1)', 'print(2)', 'agent(3)'));

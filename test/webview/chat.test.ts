@@ -254,7 +254,7 @@ test('files found on the disk stand in place of what calls told, each with its o
     { path: '/code/sample/tried.md', change: 'changed', added: 1, removed: 1, review: 'overtaken', later: 'replaced' },
     { path: '/code/sample/final.md', change: 'deleted', added: 0, removed: 5, review: 'overtaken' },
   ] as const;
-  const unlisted = { files: 3000, folders: ['node_modules'] };
+  const unlisted = { files: 3000, folders: ['node_modules'], between: ['src/late.ts', 'z'] };
   await stage.happen({ type: 'turn.files', turnId: 't1', files, unlisted });
   const text = stage.text('.changes');
   assert.match(text, /logo\.png binary, large or not UTF-8/);
@@ -268,7 +268,7 @@ test('files found on the disk stand in place of what calls told, each with its o
   assert.match(text, /big\.bin cannot be undone/);
   assert.match(text, /made\.md Undone/);
   assert.match(text, /draft\.md new \+5 deleted later.*tried\.md \+1 −1 replaced later.*final\.md deleted −5 (?!.*later)/);
-  assert.match(text, /3000 files changed at once.*Not watched: node_modules/);
+  assert.match(text, /3000 files changed at once.*Not watched: node_modules Changed between prompts: src\/late\.ts, z/);
   assert.doesNotMatch(text, /docs\/port/);
   await stage.press('Keep: src/server.ts');
   assert.deepEqual(stage.calls('settleFile'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/src/server.ts', how: 'keep' }]);

@@ -13,6 +13,8 @@ import { showMoreButton, shownCount } from './fold.ts';
 
 /** Characters of a call's title shown above its files. */
 const LONGEST_CALL = 60;
+/** Characters of the names of what is not listed. */
+const LONGEST_NAMES = 200;
 
 /** The files that changed in a turn, each with Keep and Undo until it is decided. */
 export function changesView(view: View, turn: Turn): TemplateResult | typeof nothing {
@@ -100,7 +102,7 @@ function originOf(view: View, turn: Turn, file: TurnFile): string {
   }
   // Lines of a file that only the agent reported are not counted: once decided, it was not found on the disk either.
   const isReported = added === undefined && reportedDiffs(view, turn, path).length > 0;
-  if (callId === undefined) return isReported ? '' : t('Changed on disk');
+  if (callId === undefined) return isReported ? '' : t('Changed {0|on disk|between prompts}', 1);
   const call = callsOf(turn).find((one) => one.id === callId);
   if (!call || diffsOf(call).some((diff) => isSame(diff.path, path, view.session.cwd))) return '';
   // Some agents call each command by the name of their tool.
@@ -181,11 +183,17 @@ function confirm(view: View, turnId: string, path: string, key: string): Templat
 
 function unlistedView({ unlisted }: Turn): TemplateResult | typeof nothing {
   if (!unlisted) return nothing;
-  const { files, folders } = unlisted;
-  return html`<p class="faint">
-    ${files === 0 ? nothing : t('{0} files changed at once and are not listed.', files)}
-    ${folders.length === 0 ? nothing : t('Not watched: {0}', visibleText(shortened(folders.join(', '), 200)))}
-  </p>`;
+  const { files, folders, between = [] } = unlisted;
+  const names = (all: readonly string[]) => visibleText(shortened(all.join(', '), LONGEST_NAMES));
+  return html`${
+    files + folders.length === 0
+      ? nothing
+      : html`<p class="faint">
+          ${files === 0 ? nothing : t('{0} files changed at once and are not listed.', files)}
+          ${folders.length === 0 ? nothing : t('Not watched: {0}', names(folders))}
+        </p>`
+  }
+  ${between.length === 0 ? nothing : html`<p class="faint">${t('Changed {0|on disk|between prompts}', 2)}: ${names(between)}</p>`}`;
 }
 
 function reportedDiffs({ session }: View, turn: Turn, path: string): ReturnType<typeof diffsOf> {

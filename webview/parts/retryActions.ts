@@ -25,7 +25,8 @@ export function wayToEdit(session: Session): 'replace' | 'append' | 'later' {
 
 /** Whether files of the turn can be restored: once they were examined, all but those that only the agent reported. */
 function hasRestorable(turn: Turn): boolean {
-  return turn.unlisted !== undefined || turnFiles(turn).some(({ review }) => !turn.files || review !== 'reported');
+  const { files = 0, folders = [] } = turn.unlisted ?? {};
+  return files + folders.length > 0 || turnFiles(turn).some(({ review }) => !turn.files || review !== 'reported');
 }
 
 /** Actions at a message: copy it, edit it, in its place where the agent can rewind, and restore the files from before it. */

@@ -30,6 +30,10 @@ const MOST_PREVIEWED = 100;
 /** Milliseconds for which the disk rests before its changes are told of, and after which they are in any case. The editor tells of bursts in parts. */
 const DISK_RESTS = 300;
 const LONGEST_UNREST = 1500;
+/** Milliseconds of rest after which the user's own saves are known, whether the editor has told of them before or after the disk. */
+const SAVES_KNOWN = 2000;
+/** Files that are looked at where no turn runs; the look before the next prompt finds more. */
+const MOST_BETWEEN = 1000;
 
 export interface Prompt {
   readonly sessionId: SessionId;
@@ -365,11 +369,20 @@ export class ChangesReview implements Disposable {
 function watchDisk(sets: ChangeSets): Disposable {
   const life = new Lifetime();
   const changed = new Set<string>();
+  const between = new Set<string>();
   let telling: NodeJS.Timeout | undefined;
+  let tellingBetween: NodeJS.Timeout | undefined;
   let latest = 0;
+  const tellBetween = () => {
+    sets.changedBetween([...between]);
+    between.clear();
+  };
   const tell = () => {
     sets.changedOnDisk([...changed]);
+    for (const file of changed) if (between.size < MOST_BETWEEN) between.add(file);
     changed.clear();
+    clearTimeout(tellingBetween);
+    tellingBetween = setTimeout(tellBetween, SAVES_KNOWN);
   };
   const noted = ({ scheme, fsPath }: vscode.Uri) => {
     if (scheme !== 'file') return;
@@ -380,7 +393,7 @@ function watchDisk(sets: ChangeSets): Disposable {
   };
   const watcher = life.own(vscode.workspace.createFileSystemWatcher('**/*'));
   for (const event of [watcher.onDidCreate, watcher.onDidChange, watcher.onDidDelete]) life.own(event(noted));
-  life.onEnd(() => clearTimeout(telling));
+  life.onEnd(() => [telling, tellingBetween].forEach(clearTimeout));
   return life;
 }
 

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
+import { t } from '../../base/l10n.ts';
 import type { UnsavedBeside } from '../../live/review/changeSet.ts';
 import { readTextFile, writeTextFile } from '../../protocols/textFile.ts';
 import { inMannerOf, plain } from '../../session/lineEnds.ts';
@@ -31,7 +32,7 @@ export function besideLenses({ uri, lineCount }: vscode.TextDocument, beside: Un
     const range = new vscode.Range(Math.min(line, lineCount - 1), 0, Math.min(line, lineCount - 1), 0);
     const lens = (title: string, command: string) => new vscode.CodeLens(range, lensCommand(title, command, [uri]));
     return [
-      lens(vscode.l10n.t('Changed on disk'), ''),
+      lens(t('Changed {0|on disk|between prompts}', 1), ''),
       ...(beside && mergedUnsaved(beside) !== undefined ? [lens(vscode.l10n.t('Merge'), MERGE_UNSAVED)] : []),
       lens(commandTitle('openChange'), 'workbench.files.action.compareWithSaved'),
     ];

@@ -214,7 +214,7 @@ const turnFile = z.looseObject({
   later: optional(z.enum(['deleted', 'replaced'])),
   callId: optional(text),
 });
-const unlisted = z.looseObject({ files: number, folders: list(text) });
+const unlisted = z.looseObject({ files: number, folders: list(text), between: optional(list(text)) });
 
 const turnId = text;
 /** One entry per type of event; a new type does not compile without one. */

@@ -58,6 +58,7 @@ import {
 } from './folders.ts';
 import {
   changedAt,
+  changedBetween,
   emptyScan,
   type FileState,
   type FileStates,
@@ -106,6 +107,7 @@ import {
   type TurnChange,
   undoneChanges,
   usualMode,
+  withBetween,
   withChange,
   withCounts,
   withKnown,
@@ -185,7 +187,7 @@ export interface UnsavedBeside {
 export interface RestorePreview {
   readonly turnId: string;
   readonly files: readonly RestoredFile[];
-  /** Files that were changed since and are left out of the review, and such folders in which something was: they stay as they are. */
+  /** Files that were changed since and are not under review, and folders that are left out in which something was: they stay as they are. */
   readonly unwatched: readonly string[];
 }
 /**
@@ -206,6 +208,8 @@ export interface ReviewDeps {
   readonly saves: UserSaves;
   /** True where another session's agent has deleted or moved that file, and that is to be decided about first. */
   readonly isTaken?: (file: string) => boolean;
+  /** True where another session's agent has written that file, or may have: absolute path, its content now. */
+  readonly isOthers?: (file: string, content: ContentKey) => boolean;
 }
 
 /** Milliseconds by which a note that the window is there may be late. */
@@ -316,7 +320,7 @@ export class ChangeSet {
   turnFiles(turnId: TurnId): { readonly files: readonly TurnFile[]; readonly unlisted?: UnlistedChanges } | undefined {
     const checkpoint = this.#state.checkpoints.findLast((one) => one.turnId === turnId);
     if (!checkpoint) return undefined;
-    const { changes, burst, folders } = checkpoint;
+    const { changes, burst, folders, between = [] } = checkpoint;
     const at = this.#state.checkpoints.lastIndexOf(checkpoint);
     const files = changes.map((change): TurnFile => {
       const later = laterOf(this.#state, at, change);
@@ -340,9 +344,10 @@ export class ChangeSet {
       };
     });
     files.sort((a, b) => (a.path < b.path ? -1 : 1));
-    return burst.length + folders.length === 0
-      ? { files }
-      : { files, unlisted: { files: burst.length, folders: folders.map((name) => shownName(this.#folders, name)) } };
+    if (burst.length + folders.length + between.length === 0) return { files };
+    const shown = (names: readonly string[]) => names.map((name) => shownName(this.#folders, name));
+    const beside = between.length === 0 ? {} : { between: shown(between) };
+    return { files, unlisted: { files: burst.length, folders: shown(folders), ...beside } };
   }
 
   /** Returns the current path of a file that a prompt left at this one. */
@@ -413,8 +418,8 @@ export class ChangeSet {
   }
 
   /**
-   * A prompt is about to be sent: what differs from the end of the last turn is the user's, and the state is one to go back to. The prompt may go once
-   * the files are listed; they are read until this settles, and `pace` tells since when the agent may write.
+   * A prompt is about to be sent: what differs from the end of the last turn is not under review, as it may be the user's, and the state is one to go
+   * back to. The prompt may go once the files are listed; they are read until this settles, and `pace` tells since when the agent may write.
    */
   startTurn(turnId: TurnId, explain?: Explain, pace: ScanPace = {}): Promise<void> {
     const { starting } = this.#underWay;
@@ -431,14 +436,50 @@ export class ChangeSet {
     // An agent in the background may have written since.
     if (this.#underWay.inTurn) await this.look(explain);
     await this.#run(async () => {
+      const before = this.#scan;
       const { files, emptyFolders } = await this.#scanAnew(foldersOf(this.root, this.#deps.effects.folders(this.root)), pace);
       this.#underWay = { ...this.#underWay, inTurn: true };
+      const between = before.isRead ? (await changedBetween(before, this.#scan)).filter((name) => !this.#isOthers(name)) : [];
+      this.#state = withBetween(this.#state, between);
       for (const name of this.#state.tracked.keys()) await this.#absorbUser(name, files.get(name)?.content ?? (await this.#present(name)));
       const checkpoint = { turnId, files: await this.#keptList(files, emptyFolders), changes: [], burst: [], folders: [] };
       const turn = await this.#baseline();
+      const isFirst = this.#state.checkpoints.length === 0;
       this.#state = { ...this.#state, turn, checkpoints: [...this.#state.checkpoints, checkpoint].slice(-MOST_CHECKPOINTS) };
+      if (isFirst) this.#state = withBetween(this.#state, between);
       await this.#save();
-      if (this.trouble !== undefined) this.#changes.fire();
+      if (this.trouble !== undefined || between.length > 0) this.#changes.fire();
+    });
+  }
+
+  #isOthers(name: string): boolean {
+    return this.#deps.isOthers?.(fileOf(this.#folders, name), this.#scan.files.get(name)?.content ?? null) === true;
+  }
+
+  /**
+   * These files have changed on the disk while no turn runs; absolute paths. An agent may have written them in the background, or the user in another
+   * program: they are told of, and are not under review. What is very much is found before the next prompt.
+   */
+  changedBetween(files: readonly string[]): Promise<void> {
+    return this.#run(async () => {
+      if (this.inTurn || !this.#scan.isRead || this.#state.checkpoints.length === 0) return;
+      const names = await watchedAmong(
+        this.#scan,
+        files.flatMap((file) => nameOf(this.#folders, file) ?? []),
+      );
+      if (names.length > MOST_LOOKED_AT) return;
+      const changed: string[] = [];
+      for (const name of names) {
+        const known = this.#scan.files.get(name);
+        const state = await stateIn(this.#folders, name, this.#deps.store, known);
+        if (state?.content === known?.content || this.#deps.isOthers?.(fileOf(this.#folders, name), state?.content ?? null)) continue;
+        changed.push(name);
+        this.#setScanned(name, state);
+        await this.#absorbUser(name, state?.content ?? null);
+      }
+      if (changed.length === 0) return;
+      this.#state = withBetween(this.#state, changed);
+      await this.#changed();
     });
   }
 
@@ -609,7 +650,7 @@ export class ChangeSet {
     if (text === undefined) this.#deps.saves.ended(file);
     return this.#run(async () => {
       const name = nameOf(this.#folders, file);
-      if (name === undefined || isOfRecords(name) || this.#state.checkpoints.length === 0) return;
+      if (name === undefined || isOfRecords(name) || (this.#state.checkpoints.length === 0 && !this.#scan.isRead)) return;
       const leftOut = this.#leftOutAs(name);
       if (leftOut !== undefined) return this.#leftOutSaved(leftOut, file);
       await this.#userSaved(name, file, text);
@@ -828,7 +869,9 @@ export class ChangeSet {
     });
     const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
     const folders = new Set(this.#state.checkpoints.slice(at).flatMap((one) => one.folders));
-    const unwatched = [...folders].map((name) => shownName(this.#folders, name)).sort();
+    const touched = new Set(steps?.map(({ name }) => name));
+    const between = this.#state.checkpoints.slice(at).flatMap((one) => one.between?.filter((name) => !touched.has(name)) ?? []);
+    const unwatched = [...new Set([...folders, ...between])].map((name) => shownName(this.#folders, name)).sort();
     return files && { turnId, files: files.sort((a, b) => (a.name < b.name ? -1 : 1)), unwatched };
   }
 

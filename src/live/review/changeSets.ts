@@ -40,6 +40,12 @@ export interface Writer {
   readonly isAll: boolean;
 }
 
+interface Claim {
+  readonly id: SessionId;
+  readonly content: string | null;
+  readonly at: number;
+}
+
 /** Events that the file review sends to a session. */
 export type ReviewEvent = Extract<SessionEvent, { readonly type: 'turn.files' | 'corrections.set' | 'call.amended' | 'notice' }>;
 export type PublishEvent = (id: SessionId, event: ReviewEvent) => void;
@@ -59,7 +65,7 @@ export class ChangeSets implements Disposable {
   /** Calls that ran since the last look, and when they ended. */
   readonly #calls = new Map<SessionId, Map<CallId, number>>();
   /** The session behind each file's current content, where several sessions share a folder, and when that was found; keys are absolute paths. */
-  readonly #claims = new Map<string, { readonly id: SessionId; readonly content: string | null; readonly at: number }>();
+  readonly #claims = new Map<string, Claim>();
   /** When each session's latest turn began to look at its files: what was claimed before is not what the turn changed. */
   readonly #begun = new Map<SessionId, { readonly turnId: TurnId; readonly at: number }>();
   readonly #changes = this.#life.own(new Emitter<SessionId>());
@@ -199,6 +205,19 @@ export class ChangeSets implements Disposable {
     for (const [id, set] of this.#sets) if (set.inTurn) this.#report(this.#lookAt(id, set, files));
   }
 
+  /**
+   * These files have changed, and the disk has rested since: sessions whose agents are not at work tell of them, unless it was a save of the user's.
+   * Absolute paths.
+   */
+  changedBetween(files: readonly string[]): void {
+    for (const set of this.#sets.values()) this.#report(set.changedBetween(files));
+  }
+
+  /** The user has made, moved or removed these files in the editor; absolute paths. */
+  userMoved(files: readonly string[]): void {
+    for (const set of this.#sets.values()) if (!set.inTurn) for (const file of files) this.#report(set.userSaved(file));
+  }
+
   async #lookAt(id: SessionId, set: ChangeSet, files: readonly string[]): Promise<void> {
     const waiting = this.#looks.get(id);
     // A scan that is about to come finds all, and one that waits for the end of a burst takes that as one.
@@ -276,6 +295,7 @@ export class ChangeSets implements Disposable {
     const set = this.#sets.get(id);
     if (!set) return;
     switch (event.type) {
+      case 'link.opening':
       case 'link.ready':
         return this.#report(set.prime());
       case 'turn.started':
@@ -439,7 +459,8 @@ export class ChangeSets implements Disposable {
   #make(id: SessionId, cwd: string): ChangeSet {
     const SetType = this.#setType();
     const isTaken = takenBeside(this.#sets, id);
-    return new SetType(cwd, this.#fileOf(id), { store: this.#store, effects: this.#effects, log: this.#log, isTaken });
+    const isOthers = othersBeside(this.#sets, this.#claims, id);
+    return new SetType(cwd, this.#fileOf(id), { store: this.#store, effects: this.#effects, log: this.#log, isTaken, isOthers });
   }
 
   /** Keeps an undo by the user in one session from counting as work of another session's agent. */
@@ -468,6 +489,18 @@ function takenBeside(sets: ReadonlyMap<SessionId, ChangeSet>, id: SessionId): (f
   return (file) => [...sets].some(([other, set]) => other !== id && set.hasTaken(file));
 }
 
+/** Tells of a file whether its content is another session's agent's than that one's, or may be. */
+function othersBeside(
+  sets: ReadonlyMap<SessionId, ChangeSet>,
+  claims: ReadonlyMap<string, Claim>,
+  id: SessionId,
+): (file: string, content: string | null) => boolean {
+  return (file, content) => {
+    const claim = claims.get(file);
+    return [...sets].some(([other, set]) => other !== id && set.inTurn) || (claim?.content === content && claim.id !== id);
+  };
+}
+
 /** Waits for the work, at most so long. */
 async function within(milliseconds: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
@@ -489,10 +522,14 @@ function reportedFiles({ parts, files }: Turn, cwd: string): readonly TurnFile[]
 }
 
 /** Without files that the list has, because the agent reports them. */
-function unlistedBeside({ files, folders }: UnlistedChanges, listed: readonly TurnFile[], cwd: string): UnlistedChanges | undefined {
+function unlistedBeside(
+  { files, folders, between = [] }: UnlistedChanges,
+  listed: readonly TurnFile[],
+  cwd: string,
+): UnlistedChanges | undefined {
   const keys = new Set(listed.map((file) => keyOfFile(file.path)));
   const left = folders.filter((name) => !keys.has(keyOfFile(path.resolve(cwd, name))));
-  return files + left.length === 0 ? undefined : { files, folders: left };
+  return files + left.length + between.length === 0 ? undefined : { files, folders: left, ...(between.length === 0 ? {} : { between }) };
 }
 
 async function isThere(file: string): Promise<boolean> {

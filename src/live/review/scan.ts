@@ -24,6 +24,8 @@ export interface Scan {
   readonly files: Map<string, FileState>;
   /** Not all of a folder was read: it holds more files or bytes than are kept. */
   readonly partial: boolean;
+  /** All files that were listed were read. */
+  readonly isRead?: boolean;
   /** Why contents could not be stored: the disk is full, for example. */
   readonly trouble?: string;
   /**
@@ -140,6 +142,7 @@ export async function scanFolders(
     folders,
     files,
     partial: ends.size > 0 || left <= 0,
+    isRead: pace.isEnough?.() !== true,
     leftOut,
     rules: before.rules ?? rules,
     emptyFolders,
@@ -327,6 +330,23 @@ async function isFound({ folders, ends, rules }: Scan, name: string, rulesNow: (
     if (isIgnored(outer, one, isFolder) || isIgnored(earlier, one, isFolder)) return false;
   }
   return true;
+}
+
+/** Names of the files that differ between two scans; not of those that only one of them looked at, because of its ignore rules, bounds or folders. */
+export async function changedBetween(before: Scan, after: Scan): Promise<readonly string[]> {
+  const roots = new Set([after.folders.root, ...after.folders.others]);
+  const changed: string[] = [];
+  for (const [name, { content }] of before.files) {
+    const now = after.files.get(name);
+    const file = fileOf(after.folders, name);
+    if (now ? now.content !== content : roots.has(placeOf(before.folders, name).root) && (await changedAt(file)) === undefined)
+      changed.push(name);
+  }
+  if (before.partial) return changed;
+  const earlier = new Set([before.folders.root, ...before.folders.others]);
+  const wasLeftOut = (name: string) => [name, ...foldersOfFiles([name])].some((one) => before.leftOut.has(one));
+  const isNew = (name: string) => !before.files.has(name) && !wasLeftOut(name) && earlier.has(placeOf(after.folders, name).root);
+  return [...changed, ...[...after.files.keys()].filter(isNew)];
 }
 
 /** When the file, or the entries of a folder, last changed. */

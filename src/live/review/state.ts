@@ -62,6 +62,8 @@ export interface ReviewCheckpoint {
   readonly burst: readonly string[];
   /** Files that are left out and changed, and such folders in which something did. */
   readonly folders: readonly string[];
+  /** Files that changed on the disk after the turn, before the next one, and not by a save of the user's: whose changes these are is not known. */
+  readonly between?: readonly string[] | undefined;
 }
 /** A file that a restore replaced: its content then, and, if it was under review, its other side. */
 export interface Replaced {
@@ -154,6 +156,7 @@ const stored = z.object({
       ),
       burst: z.array(z.string()),
       folders: z.array(z.string()),
+      between: optional(z.array(z.string())),
     }),
   ),
   undo: z.array(
@@ -438,6 +441,17 @@ export function withReviewThen(state: ReviewState): ReviewState {
 export function withOpen(state: ReviewState, chosen: ReadonlySet<TurnChange>): ReviewState {
   const open = (change: TurnChange) => (chosen.has(change) ? { ...change, review: firstReview(change) } : change);
   return { ...state, checkpoints: state.checkpoints.map((one) => ({ ...one, changes: one.changes.map(open) })) };
+}
+
+/** Names kept of files that changed between two prompts. */
+const MOST_BETWEEN = 100;
+
+/** These files changed after the latest prompt's turn, on the disk. */
+export function withBetween(state: ReviewState, names: readonly string[]): ReviewState {
+  const last = state.checkpoints.at(-1);
+  const between = [...new Set([...(last?.between ?? []), ...names])].slice(0, MOST_BETWEEN);
+  if (!last || between.length === (last.between?.length ?? 0)) return state;
+  return { ...state, checkpoints: state.checkpoints.with(-1, { ...last, between: between.sort() }) };
 }
 
 /** Adds a change to the latest prompt; a file that is again what it was before the prompt has no change in it. */

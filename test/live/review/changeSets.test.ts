@@ -619,3 +619,83 @@ test(
     );
   }),
 );
+
+const between = (fakeHost: FakeReviewHost, id: string, at = 0) => fakeHost.get(id)?.store.now.turns[at]?.unlisted?.between ?? [];
+
+test(
+  'what an agent writes as it starts is told of with the first prompt and is not under review; what the user saves is not told of',
+  withFakeHost(['a'], async (fakeHost) => {
+    for (const name of ['cache', 'gone', 'mine']) fakeHost.write(name, 'old\n');
+    fakeHost.say('a', { type: 'link.opening' });
+    await fakeHost.sets.of('a')?.prime();
+    fakeHost.write('cache', 'new\n');
+    fakeHost.write('fresh', 'new\n');
+    rmSync(fakeHost.path('gone'));
+    fakeHost.write('mine', 'saved\n');
+    fakeHost.sets.userSaved(fakeHost.path('mine'));
+    fakeHost.write('made', 'in the explorer\n');
+    fakeHost.sets.userMoved([fakeHost.path('made')]);
+    await fakeHost.start('a');
+    fakeHost.write('mine', 'changed\n');
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 1);
+    assert.deepEqual(between(fakeHost, 'a'), ['cache', 'fresh', 'gone']);
+    assert.deepEqual(fakeHost.rows('a'), ['mine open -']);
+    const preview = await fakeHost.sets.of('a')?.preview('t');
+    assert.deepEqual(
+      preview?.files.map(({ name }) => name),
+      ['mine'],
+    );
+  }),
+);
+
+test(
+  'what is written after a turn has ended stands below that turn, at the latest with the next prompt, and no restore touches it',
+  withFakeHost(['a'], async (fakeHost) => {
+    fakeHost.write('x', 'old\n');
+    fakeHost.write('.gitignore', 'logs\n');
+    await fakeHost.start('a');
+    fakeHost.write('by the turn', '1\n');
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 1);
+    fakeHost.write('x', 'by the background command\n');
+    mkdirSync(fakeHost.path('logs'));
+    fakeHost.write('logs/1', 'ignored\n');
+    fakeHost.sets.changedBetween([fakeHost.path('x'), fakeHost.path('logs/1')]);
+    await fakeHost.until(() => between(fakeHost, 'a').length > 0);
+    assert.deepEqual(between(fakeHost, 'a'), ['x']);
+    fakeHost.write('y', 'nobody was told\n');
+    await fakeHost.start('a', 't2');
+    await fakeHost.until(() => between(fakeHost, 'a').length > 1);
+    fakeHost.write('x', 'by the background command\nand by the turn\n');
+    fakeHost.end('a', 't2');
+    await fakeHost.until(() => fakeHost.rows('a', 't2')?.length === 1);
+    assert.deepEqual([between(fakeHost, 'a'), between(fakeHost, 'a', 1), fakeHost.rows('a')], [['x', 'y'], [], ['by the turn open -']]);
+    const set = fakeHost.sets.of('a');
+    const preview = await set?.preview('t');
+    assert.deepEqual([preview?.files.map(({ name }) => name), preview?.unwatched], [['by the turn', 'x'], ['y']]);
+    await set?.restore('t');
+    assert.deepEqual(
+      ['x', 'y'].map((name) => readFileSync(fakeHost.path(name), 'utf8')),
+      ['by the background command\n', 'nobody was told\n'],
+    );
+  }),
+);
+
+test(
+  'what another session’s agent writes is not told of as changed between the prompts of this one',
+  withFakeHost(['a', 'b'], async (fakeHost) => {
+    fakeHost.write('x', 'old\n');
+    for (const turnId of ['t', 't2'] as const) {
+      await fakeHost.start('a', turnId);
+      fakeHost.end('a', turnId);
+      await fakeHost.until(() => fakeHost.rows('a', turnId) !== undefined);
+      await fakeHost.start('b', turnId);
+      fakeHost.write('x', `of b in ${turnId}\n`);
+      fakeHost.end('b', turnId);
+      await fakeHost.until(() => fakeHost.rows('b', turnId)?.length === 1);
+    }
+    assert.deepEqual(between(fakeHost, 'a'), []);
+    assert.deepEqual(between(fakeHost, 'b'), []);
+  }),
+);
