@@ -1,7 +1,7 @@
 import { asSentence, t } from '../base/l10n.ts';
 import { messageOf } from '../base/log.ts';
 import type { Adapter, AdapterContext, Hint, Launch, Past, Protocol, Resume } from '../protocols/adapter.ts';
-import { feedbackWay, isTooWide } from '../session/approvalAnswers.ts';
+import { asRejection, feedbackWay, isTooWide } from '../session/approvalAnswers.ts';
 import { enclosed } from '../session/corrections.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
@@ -433,9 +433,10 @@ export class LiveSession implements HostedSession {
   }
 
   /** Drops an answer to a closed ask or with an option that it never had. */
-  #answer(askId: string, answer: Answer, rule?: ApprovalRule): void {
+  #answer(askId: string, chosen: Answer, rule?: ApprovalRule): void {
     const ask = findAsk(this.store.now, askId);
     if (!ask) return;
+    const answer = asRejection(ask, chosen);
     if (answer.kind === 'option' && !offered(ask).includes(answer.optionId)) return;
     if (answer.kind === 'fields' && ask.kind !== 'question') return;
     const { given, words } = feedbackApart(ask, answer, this.#offers()?.feedback === true);

@@ -3,10 +3,11 @@ import { type Danger, isGrave } from './commandDangers.ts';
 import { CHANGING, dangersOf, isUnclear, misleadingOptions } from './dangers.ts';
 import { isUnplaced } from './diffs.ts';
 import { namesAll } from './earlierAnswers.ts';
-import type { Approval, Option, Session } from './model.ts';
+import type { Answer } from './intents.ts';
+import type { Approval, Ask, Option, Session } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
 import { byPath, forSession, optionName, rejection, saysByTitle } from './select.ts';
-import { elsewhere } from './shownApproval.ts';
+import { elsewhere, isAllLeftOut } from './shownApproval.ts';
 import { suggestedRules } from './suggestedRules.ts';
 
 /** The keys of answers, the same for every agent: once, session (or wider), always, reject, feedback. */
@@ -300,4 +301,13 @@ const PLAIN = new Set([
 
 function isPlainWord(label: string): boolean {
   return PLAIN.has(label.trim().toLowerCase().replace(/[.!]$/, ''));
+}
+
+/** The answer to give for the user's: allowing once an edit of which nothing is left rejects it, where it can be rejected. */
+export function asRejection(ask: Ask, answer: Answer): Answer {
+  if (ask.kind !== 'approval' || answer.kind !== 'option' || answer.rule) return answer;
+  const effectOf = (id: string) => ask.options.find((option) => option.id === id)?.effect;
+  const rejecting = ask.options.find(({ effect }) => effect === 'reject_once');
+  if (!rejecting || effectOf(answer.optionId) !== 'allow_once' || !isAllLeftOut(ask, answer.edited)) return answer;
+  return { kind: 'option', optionId: rejecting.id };
 }

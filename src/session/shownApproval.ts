@@ -5,7 +5,7 @@ import { resolvePath } from '../base/paths.ts';
 import type { Danger } from './commandDangers.ts';
 import { isUnplaced } from './diffs.ts';
 import { hunksOf, stepsOf } from './hunks.ts';
-import { isChangedEnds } from './lineEnds.ts';
+import { isChangedEnds, plain } from './lineEnds.ts';
 import type { Approval, ApprovalDetail, Diff, Session } from './model.ts';
 import { carriesEdits } from './proposal.ts';
 import { askTitle, byPath, relativePath } from './select.ts';
@@ -105,10 +105,19 @@ export function changesEndsOnly({ beside = [] }: Pick<Approval, 'beside'>, diffs
   return diffs.every(({ before, after }) => before === after) && beside.some((one) => one.type === 'text' && isChangedEnds(one.text));
 }
 
+/** True where the user has left every change out of an edit: nothing of it is to be written. `edited`: the text that goes to the agent, where it does. */
+export function isAllLeftOut({ detail, revised = [] }: Approval, edited?: string): boolean {
+  if (detail.type !== 'edit' || detail.diffs.length === 0) return false;
+  return detail.diffs.every((diff) => {
+    const made = revised.find(({ path }) => path === diff.path);
+    return made !== undefined && plain(edited ?? made.after ?? '') === plain(made.before ?? '');
+  });
+}
+
 /** Says also where the agent is not given what the user made of its proposal. */
 export function revisedWords(ask: Approval): string {
   const afterwards = t('Allowing it writes your text after the agent’s own edit. The agent is told with your next prompt.');
-  return carriesEdits(ask) ? t('edited by you') : `${t('edited by you')} · ${afterwards}`;
+  return carriesEdits(ask) || isAllLeftOut(ask) ? t('edited by you') : `${t('edited by you')} · ${afterwards}`;
 }
 
 /** The diffs of an approval, with the user's changes to them. */

@@ -118,3 +118,55 @@ test(
     assert.match(read('src/main.ts'), /Welcome from/);
   }),
 );
+
+test(
+  'accepting a proposal of which every change is left out rejects it, at once and over each protocol',
+  inWindow(async (scene) => {
+    const { window } = scene;
+    const { chat, page, pick } = window;
+    const putBack = page.locator('.codelens-decoration', { hasText: 'Put back' });
+    const leftOut = async (picture: string) => {
+      await putBack.waitFor();
+      await window.pictures(picture, ['dark', 'light', 'contrast']);
+    };
+    const before = read('src/main.ts');
+    await chord(page, 'h');
+    await typed(window, 'replace "Welcome" by "Bye" in src/main.ts');
+    await intoDiff(scene);
+    await window.cursor(4).waitFor();
+    await chord(page, 'Shift+n');
+    await leftOut('review/left-out-a2a');
+    await chord(page, 'a');
+    await chat.settled(chat.lastTurn);
+    await chat.lastTurn.getByText('rejected', { exact: false }).first().waitFor();
+    assert.equal(read('src/main.ts'), before);
+    await window.command('Parley: New Session with Agent');
+    await pick.choose('Disk');
+    await chat.frame.locator('.agent', { hasText: 'Disk' }).waitFor();
+    const [plan, lines] = [numbered('line', 30), numbered('line', 30).with(2, 'line three')];
+    write('plan.txt', text(plan));
+    let given = '';
+    disk.act = async () => {
+      const content = [{ type: 'diff', path: inFolder('plan.txt'), oldText: text(plan), newText: text(lines) }];
+      const toolCall = { toolCallId: 'all out', title: 'Edit plan.txt', kind: 'edit', status: 'pending', content };
+      agent.update({ sessionUpdate: 'tool_call', ...toolCall });
+      const options = [
+        { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
+        { optionId: 'no', name: 'Reject', kind: 'reject_once' },
+      ];
+      const { result } = await agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options }, 'ask all out');
+      given = JSON.stringify(result);
+      agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'all out', status: 'failed' });
+    };
+    await typed(window, 'plan it');
+    await intoDiff(scene);
+    await window.cursor(3).waitFor();
+    // No pause: what the screen shows counts, not what the question was told last.
+    await chord(page, 'Shift+n');
+    await chord(page, 'a');
+    await chat.settled(chat.lastTurn);
+    assert.match(given, /"no"/);
+    assert.equal(read('plan.txt'), text(plan));
+    await chat.lastTurn.getByText('rejected', { exact: false }).first().waitFor();
+  }),
+);

@@ -108,6 +108,12 @@ describe('review of changes', () => {
     await cursorTo(input.modified, 29);
     await review.toggleHunk();
     assert.deepEqual((await sides())[1], lines.join('\n'));
+    // An answer that follows at once is about what is on the screen.
+    assert.equal(await review.edited('a', '1'), undefined);
+    assert.deepEqual(revised(), [{ path: 'x.txt', before: lines.join('\n'), after: lines.join('\n') }]);
+    const left = ['$(chevron-down)', 'Reject', '$(comment)', 'Put back'];
+    const last = [4, 29].flatMap((line, at) => [...left, `Change ${at + 1} of 2 is left out`].map((title) => `${line} ${title}`));
+    assert.deepEqual((await lenses()).sort(), last.sort(), 'what is left out altogether can be rejected');
     await review.toggleHunk();
     await cursorTo(input.original, 4);
     await review.toggleHunk();

@@ -559,6 +559,22 @@ test('a proposed edit is revised, any other ask is not', async () => {
   assert.ok(now().asks.every((ask) => !('revised' in ask)));
 });
 
+test('allowing an edit of which everything is left out rejects it: the agent hears no, whatever was pressed', async () => {
+  const { live, script } = await opened();
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('go') });
+  script.last().scene.emit({ type: 'turn.started', turnId: 't1', at: 1, prompt: [] });
+  const options = [
+    { id: 'yes', label: 'Allow', effect: 'allow_once' },
+    { id: 'no', label: 'Reject', effect: 'reject_once' },
+  ] as const;
+  const diffs = [{ path: '/w/a', before: 'one\n', after: 'two\n' }];
+  script.last().scene.emit({ type: 'ask.opened', ask: { ...approval('t1'), options, detail: { type: 'edit', diffs } } });
+  live.send({ type: 'revise', askId: 'ask', diffs: [{ path: '/w/a', before: 'one\n', after: 'one\n' }] });
+  live.send({ type: 'answer', askId: 'ask', answer: { kind: 'option', optionId: 'yes' } });
+  assert.deepEqual(script.last().heard.at(-1), { type: 'answer', askId: 'ask', answer: { kind: 'option', optionId: 'no' } });
+});
+
 test('corrections go to the agent with the next prompt, once, and never with a command', async () => {
   const { live, script, now } = await opened();
   script.last().ready();

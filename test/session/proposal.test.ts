@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { asRejection } from '../../src/session/approvalAnswers.ts';
 import type { Approval, Diff } from '../../src/session/model.ts';
 import { amendmentsOf, correctionTexts, isOfProposal, proposalHunks, toggleHunk } from '../../src/session/proposal.ts';
 import { afterText, compareTexts, hunksOfSegments, settleHunks } from '../../src/session/segments.ts';
@@ -82,6 +83,38 @@ test('only what the protocol cannot carry is written afterwards, and the agent i
   const two = approval([...diffs, { path: 'other', before: 'c', after: 'C' }], { revised, editable: true });
   assert.deepEqual(amendmentsOf(two), [only], 'an edited text is carried for one file only');
   assert.deepEqual(amendmentsOf(approval(diffs)), []);
+});
+
+test('an edit of which everything is left out is rejected, where it is allowed once and can be rejected', () => {
+  const diffs = [
+    { path: 'a', before: 'b', after: 'B', excerpt: { beforeLine: 2 } },
+    { path: 'made', before: null, after: 'new\n' },
+  ];
+  const options = [
+    { id: 'yes', label: 'Allow', effect: 'allow_once' },
+    { id: 'ever', label: 'Always', effect: 'allow_always' },
+    { id: 'no', label: 'Reject', effect: 'reject_once' },
+  ] as const;
+  const [ofA, ofMade] = [
+    { path: 'a', before: 'a\nb\n', after: 'a\nb\n' },
+    { path: 'made', before: null, after: '' },
+  ];
+  const given = (optionId: string, more: Partial<Approval>, edited?: string) => {
+    const answer = asRejection(approval(diffs, { options, ...more }), {
+      kind: 'option',
+      optionId,
+      ...(edited === undefined ? {} : { edited }),
+    });
+    return answer.kind === 'option' && answer.optionId;
+  };
+  assert.equal(given('yes', { revised: [ofA, ofMade] }), 'no');
+  assert.equal(given('yes', { revised: [ofA] }), 'yes', 'the other file is still proposed');
+  assert.equal(given('yes', {}), 'yes');
+  assert.equal(given('ever', { revised: [ofA, ofMade] }), 'ever');
+  assert.equal(given('yes', { revised: [ofA, ofMade], options: [options[0]] }), 'yes');
+  const one = { detail: { type: 'edit', diffs: [diffs[0]!] }, editable: true, revised: [ofA] } as const;
+  assert.equal(given('yes', one, 'a\nb\n'), 'no');
+  assert.equal(given('yes', one, 'a\nmine\n'), 'yes', 'what goes to the agent counts');
 });
 
 test('the agent is told the lines that differ, shortly, and of restored files the names', () => {

@@ -66,7 +66,7 @@ export interface ApprovalsDeps {
    * asked keeps it until then, and the editor returns it to where it was before.
    */
   readonly diffsClosed: (sessionId: SessionId, askId: AskId) => Promise<void>;
-  /** The proposed text as the user edited it in the diff; undefined when unedited. */
+  /** The proposed text as the user edited it in the diff, from where the ask knows it, too; undefined when unedited, or not for the agent. */
   readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
   /** Keeps feedback whose request was withdrawn. */
   readonly keep: (feedback: string) => void;
@@ -545,8 +545,9 @@ export class Approvals implements Disposable {
   async #editedFor(sessionId: SessionId, ask: Approval, answer: Answer): Promise<string | undefined> {
     if (answer.kind !== 'option' || answer.edited !== undefined) return undefined;
     const option = ask.options.find((one) => one.id === answer.optionId);
-    if (!ask.editable || !option?.effect.startsWith('allow')) return undefined;
-    return this.#deps.edited(sessionId, ask.id);
+    if (!option?.effect.startsWith('allow')) return undefined;
+    const edited = await this.#deps.edited(sessionId, ask.id);
+    return ask.editable ? edited : undefined;
   }
 
   #find(sessionId: SessionId, askId: AskId): QueuedAsk | undefined {

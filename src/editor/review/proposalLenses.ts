@@ -7,7 +7,7 @@ import { plain } from '../../session/lineEnds.ts';
 import type { Approval } from '../../session/model.ts';
 import { compareTexts, hunksOfSegments } from '../../session/segments.ts';
 import { byPath, findAsk } from '../../session/select.ts';
-import { dangerText, unplacedNote } from '../../session/shownApproval.ts';
+import { dangerText, isAllLeftOut, unplacedNote } from '../../session/shownApproval.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { REVIEW_SCHEME } from './documents.ts';
 import { lensCommand } from './hunkLenses.ts';
@@ -53,11 +53,13 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
   const hunks =
     editable ?? hunksOfSegments(compareTexts(before, plain(document.getText()))).map(({ afterLine }) => ({ line: afterLine, isIn: true }));
   const accept = once && acceptLabel(once.label, ask, hunks);
+  const isEmpty = isAllLeftOut(ask);
   return hunks.flatMap(({ line: at, isIn }, index) => {
     const line = Math.min(at, document.lineCount - 1);
     const lens = (title: string | undefined, command: string) => (title === undefined ? [] : [lensAt(line, title, command, [uri, at])]);
     if (!isIn) {
       return [
+        ...(isEmpty ? answerLenses(uri, line, undefined, shown) : []),
         ...lens(vscode.l10n.t('Put back'), 'parley.toggleHunk'),
         ...lens(vscode.l10n.t('Change {0} of {1} is left out', index + 1, hunks.length), ''),
       ];

@@ -254,8 +254,12 @@ export class Review implements Disposable {
     return true;
   }
 
-  /** The text of an editable proposal after the user has changed it; undefined when unchanged. */
+  /**
+   * An answer is about to be given: the ask knows what the user has made of the proposal by now. Returns the text that goes with the answer; undefined
+   * when unchanged, or when the protocol carries none.
+   */
   async edited(sessionId: SessionId, askId: AskId): Promise<string | undefined> {
+    this.#reviseAsks();
     for (const shown of this.#shown.values()) {
       const { subject } = shown;
       if (subject.kind === 'ask' && subject.sessionId === sessionId && subject.askId === askId && subject.editable === 'carried')
@@ -369,8 +373,9 @@ export class Review implements Disposable {
   async #showOwnChange({ subject, right }: OpenDiff): Promise<void> {
     if (subject.kind !== 'ask') return;
     const back = vscode.l10n.t('Put back');
+    const isLeftOut = this.#made({ subject, right }) === plain(subject.proposed.before ?? '');
     const text =
-      subject.editable === 'carried'
+      subject.editable === 'carried' || isLeftOut
         ? `${path.basename(subject.named)}: ${vscode.l10n.t('edited by you')}`
         : vscode.l10n.t('Allowing it writes your text after the agent’s own edit. The agent is told with your next prompt.');
     if ((await vscode.window.showInformationMessage(text, back)) !== back || !this.#stillOpen(subject.sessionId, subject.askId)) return;
