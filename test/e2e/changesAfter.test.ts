@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { diskAgent, numbered, text } from './diskAgent.ts';
@@ -15,7 +16,13 @@ const peers = [
 const lines = numbered('row', 30);
 const names = ['one.txt', 'two.txt', 'three.txt'] as const;
 const spell = `sed -i -e 's/^row 5$/row five/' -e 's/^row 12$/row twelve/' -e 's/^row 20$/row twenty/'`;
-const disk = await diskAgent({ name: 'changes-after', beside: peers, files: new Map([['spell.sh', `${spell} "$@"\n`]]) });
+const notes = numbered('notes', 10).map((name) => `${name.replace(' ', '-')}.md`);
+const tidy = `rm gone.md\nsed -i 's/^row 2$/row two/' ${notes.join(' ')}\n`;
+const scripts = new Map([
+  ['spell.sh', `${spell} "$@"\n`],
+  ['tidy.sh', tidy],
+]);
+const disk = await diskAgent({ name: 'changes-after', beside: peers, files: scripts });
 const { inWindow, inFolder, read, write } = disk;
 
 async function chord({ page }: Scene['window'], key: string): Promise<void> {
@@ -99,6 +106,54 @@ for (const { id, name } of peers) {
       await untilFile(inFolder('two.txt'), /row 5\n.*row 12\n.*row 20\n/s);
       await until(() => read('one.txt') === text(lines.with(4, 'row five')), 'only what was kept of the first file is left');
       assert.match(read('three.txt'), /row five\n.*row twelve\n.*row twenty\n/s);
+      await window.closeEditors();
+    }),
+  );
+}
+
+for (const { id, name } of peers) {
+  test(
+    `${name}: a command deletes a file and rewrites ten; after a reload the rest of the review is there, all go back, and come again`,
+    inWindow(async ({ window }) => {
+      const { chat, page, pick } = window;
+      const review = new ReviewPage(window);
+      for (const file of [...notes, 'gone.md']) write(file, text(lines));
+      const rewritten = text(lines.with(1, 'row two'));
+      const are = (wanted: string, isGone: boolean) =>
+        until(() => notes.slice(1).every((file) => read(file) === wanted) && existsSync(inFolder('gone.md')) !== isGone, 'as wanted');
+      await window.openChat();
+      await window.command('Parley: New Session with Agent');
+      await pick.choose(name);
+      await chat.frame.locator('.agent', { hasText: name }).waitFor();
+      await chat.say('run `sh tidy.sh`');
+      await pick.row('Allow once').waitFor();
+      await pick.answer('A');
+      await chat.lastTurn.getByText('11 files changed').waitFor();
+      await are(rewritten, true);
+      await review.openFile('notes-1.md');
+      await review.lenses(1);
+      await review.decide('Keep');
+      await review.lenses(0);
+      await window.reload();
+      await window.openChat();
+      await chat.lastTurn.locator('.changes li', { hasText: 'notes-1.md' }).getByText('Kept').waitFor();
+      await review.show();
+      await review.row('gone.md').waitFor();
+      await window.pictures(`review/command-reloaded-${id}`);
+      await window.command('Parley: Restore Files to Before a Prompt');
+      await pick.choose('run `sh tidy.sh`');
+      await page.getByRole('button', { name: 'Restore Files' }).first().click();
+      await are(text(lines), false);
+      assert.equal(read('notes-1.md'), text(lines), 'a restore takes back what was kept, too');
+      await window.command('Parley: Bring Back Undone Changes');
+      await are(rewritten, true);
+      await review.show();
+      await review.row('gone.md').waitFor();
+      await window.command('Parley: Undo All Changes');
+      await page.locator('.monaco-dialog-box').waitFor();
+      await page.keyboard.press('Enter');
+      await are(text(lines), false);
+      assert.equal(read('notes-1.md'), rewritten, 'what was kept stays kept');
       await window.closeEditors();
     }),
   );
