@@ -760,7 +760,8 @@ test(
     rmSync(path.join(scene.state, 'objects'), { recursive: true });
     assert.equal(await scene.changes.segments(scene.path('a')), undefined);
     await assert.rejects(scene.changes.settle(scene.path('a'), 'undo'), /was not kept/);
-    await assert.rejects(scene.changes.restore('t'));
+    await assert.rejects(scene.changes.restore('t'), /The files before this prompt are not known/);
+    assert.equal(await scene.changes.preview('t'), undefined);
     assert.equal(scene.read('a'), 'two\n');
   }),
 );
