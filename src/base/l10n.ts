@@ -4,14 +4,15 @@ export type Translate = (english: string, ...args: readonly (string | number)[])
 export const inEnglish: Translate = (english, ...args) => filled(english, args);
 
 /**
- * Fills in the placeholders {0}, {1} … of a text. `{0|file|files}` becomes the first word for 1, the second for all other numbers. A space beside a
- * placeholder is dropped where Chinese text meets a Chinese value.
+ * Fills in the placeholders {0}, {1} … of a text. `{0|file|files}` becomes the first word for 1, the second for all other numbers; of more words, the
+ * one at that number, from 1, or else the last. A space beside a placeholder is dropped where Chinese text meets a Chinese value.
  */
 export function filled(text: string, values: readonly (string | number)[]): string {
-  return text.split(/(\{\d+(?:\|[^{}|]*\|[^{}|]*)?\})/).reduce((sum, piece, at) => {
-    const [place = '', one, other] = at % 2 === 0 ? [] : piece.slice(1, -1).split('|');
+  return text.split(/(\{\d+(?:(?:\|[^{}|]*){2,})?\})/).reduce((sum, piece, at) => {
+    const [place = '', ...words] = at % 2 === 0 ? [] : piece.slice(1, -1).split('|');
     const value = values[Number(place)];
-    const next = at % 2 === 0 || value === undefined ? piece : String(one === undefined ? value : Number(value) === 1 ? one : other);
+    const next =
+      at % 2 === 0 || value === undefined ? piece : String(words.length === 0 ? value : (words[Number(value) - 1] ?? words.at(-1)));
     if (sum.endsWith(' ')) return joinWords(sum.slice(0, -1), next);
     return next.startsWith(' ') && sum !== '' ? joinWords(sum, next.slice(1)) : sum + next;
   }, '');
@@ -53,6 +54,18 @@ export function setTranslator(chosen: Translate): void {
 /** The message for undecodable data from the agent. `detail` is for developers and is not translated. */
 export function unreadable(detail: string): string {
   return t('The agent sent something Parley cannot read: {0}', detail);
+}
+
+/** The message for an answer that is not all there: it was too long for the model, a filter ended it, or a piece was too large for Parley. */
+export function answerCut(why: 'length' | 'filter' | 'size'): string {
+  return t('The answer was cut ({0|length|content filter|too large}).', ['length', 'filter', 'size'].indexOf(why) + 1);
+}
+
+const LIMITS = ['steps', 'turns', 'budget', 'context', 'service'] as const;
+
+/** The message for an agent that may go no further. */
+export function limitReached(what: (typeof LIMITS)[number]): string {
+  return t('The agent has reached a limit ({0|steps|turns|budget|context|service}).', LIMITS.indexOf(what) + 1);
 }
 
 /** The message for an agent that fails without giving a reason. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asSentence, filled, inSentences, joinWords } from '../../src/base/l10n.ts';
+import { answerCut, asSentence, filled, inSentences, joinWords, limitReached } from '../../src/base/l10n.ts';
 
 test('Chinese words stand side by side without a space, all others with one', () => {
   assert.equal(filled('向 {0} 提问', ['智能体']), '向智能体提问');
@@ -20,4 +20,12 @@ test('words of an agent are joined to ours with one full stop, in its script', (
   assert.equal(inSentences('', 'Set another.'), 'Set another.');
   assert.equal(asSentence('no space left on device'), 'no space left on device.');
   assert.equal(asSentence('Really?'), 'Really?');
+});
+
+test('a number chooses among the words of a text: the first for 1, the last beyond them', () => {
+  const chosen = (text: string) => [0, 1, 2, 3, 4].map((count) => filled(text, [count]));
+  assert.deepEqual(chosen('{0} {0|file|files}'), ['0 files', '1 file', '2 files', '3 files', '4 files']);
+  assert.deepEqual(chosen('cut ({0|length|filter|size})'), ['cut (size)', 'cut (length)', 'cut (filter)', 'cut (size)', 'cut (size)']);
+  assert.equal(answerCut('filter'), 'The answer was cut (content filter).');
+  assert.equal(limitReached('budget'), 'The agent has reached a limit (budget).');
 });

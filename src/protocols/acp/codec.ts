@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
-import { agentError, t, unreadable } from '../../base/l10n.ts';
+import { agentError, answerCut, limitReached, t, unreadable } from '../../base/l10n.ts';
 import type { ErrorAnswer, Failure } from '../../base/outcomes.ts';
 import { decodedUri, pathOfUri, uriOfPath } from '../../base/paths.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
@@ -373,9 +373,9 @@ export function endOf(reason: string): { readonly status: TurnStatus } & TurnEnd
     case 'cancelled':
       return { status: 'cancelled' };
     case 'max_tokens':
-      return limit(t('The answer was cut ({0}).', 'length'));
+      return limit(answerCut('length'));
     case 'max_turn_requests':
-      return limit(t('The agent has reached a limit ({0}).', 'steps'));
+      return limit(limitReached('steps'));
     case 'refusal': {
       const message = t('The agent refused. It has forgotten this message and all it did about it.');
       return { status: 'failed', forgotten: true, error: { message } };

@@ -1,4 +1,4 @@
-import { agentError, t } from '../../base/l10n.ts';
+import { agentError, answerCut, t } from '../../base/l10n.ts';
 import { find, put } from '../../conversation/state.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Remedy } from '../../session/model.ts';
@@ -186,7 +186,7 @@ export abstract class ChatResponses extends ChatCalls {
         if (turn.response) turn.response.body.isDone = true;
         return this.timer('closing', CLOSING);
       case 'tooLong':
-        return this.turnNotice(turn, { level: 'warn', text: t('The answer was cut ({0}).', 'too large') });
+        return this.turnNotice(turn, { level: 'warn', text: answerCut('size') });
       case 'tool-call':
         if (isRecord(params) && params.state === 'requires-action' && typeof params.toolCallId === 'string')
           this.awaits(turn, params.toolCallId);
@@ -469,9 +469,9 @@ export abstract class ChatResponses extends ChatCalls {
     const outcome = this.outcomeOf(response);
     const reason = outcome.kind === 'over' ? outcome.reason : null;
     const next = ['continue'] as const;
-    if (reason === 'length') this.turnNotice(turn, { level: 'warn', text: t('The answer was cut ({0}).', 'length'), next });
+    if (reason === 'length') this.turnNotice(turn, { level: 'warn', text: answerCut('length'), next });
     else if (reason === 'interrupted') this.turnNotice(turn, { level: 'warn', text: t('The connection was lost.'), next });
-    else if (reason === 'content-filter') this.turnNotice(turn, { level: 'warn', text: t('The answer was cut ({0}).', 'content filter') });
+    else if (reason === 'content-filter') this.turnNotice(turn, { level: 'warn', text: answerCut('filter') });
     else if (isEmpty(this.last)) this.turnNotice(turn, { level: 'info', text: t('The agent returned nothing.') });
     this.end(turn, { status: 'done' });
   }

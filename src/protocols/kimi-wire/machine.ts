@@ -1,4 +1,4 @@
-import { agentError, t } from '../../base/l10n.ts';
+import { agentError, limitReached, t } from '../../base/l10n.ts';
 import type { Failure } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
 import { find, type NextPrompt, newTurn, type OpenAsk, type OpenRequest, put, remove, splitName } from '../../conversation/state.ts';
@@ -270,7 +270,7 @@ class WireStep extends WireConnection {
     if (failed) return this.endTurn('failed', { error: faultOf(failed) });
     const { status = 'finished' } = result ?? {};
     if (status !== 'max_steps_reached') return this.endTurn('done', status === 'finished' ? {} : { stop: status });
-    const message = t('The agent has reached a limit ({0}).', 'steps');
+    const message = limitReached('steps');
     this.endTurn('done', { error: { message, next: ['continue'] } });
   }
   /** A turn cut off by a crash has no end of its own: it ends where the next begins. */

@@ -1,4 +1,4 @@
-import { agentError, t } from '../../base/l10n.ts';
+import { agentError, answerCut, t } from '../../base/l10n.ts';
 import { clear, find, keys, put, remove } from '../../conversation/state.ts';
 import type { TurnEnd } from '../../conversation/step.ts';
 import type { Intent } from '../../session/intents.ts';
@@ -358,8 +358,8 @@ export class EnvelopeStep extends EnvelopeParts {
       if (runs && finish === 'stop') return this.finishes({ error, isCut: false });
       this.note('error', fault.message, undefined, fault.next);
     } else if (finish === 'error') return this.finish('failed', { error: { message: agentError(), next: ['retry'] } });
-    if (finish === 'length') this.note('warn', t('The answer was cut ({0}).', 'length'), undefined, ['continue']);
-    if (finish === 'content_filter') this.note('warn', t('The answer was cut ({0}).', 'content filter'));
+    if (finish === 'length') this.note('warn', answerCut('length'), undefined, ['continue']);
+    if (finish === 'content_filter') this.note('warn', answerCut('filter'));
     // A line with nothing but bookkeeping ends nothing, unless it reports an error.
     const counts = anything || told?.error != null || line.object === 'chat.completion.chunk';
     if (finish && this.state.turn && counts) this.finishes(finish);

@@ -1,11 +1,10 @@
 import { parseJson } from '../../base/json.ts';
-import { agentError, t } from '../../base/l10n.ts';
+import { agentError, answerCut, limitReached, t } from '../../base/l10n.ts';
 import { find, keys, put } from '../../conversation/state.ts';
 import type { TurnEnd } from '../../conversation/step.ts';
 import type { CallId, Output, TurnId } from '../../session/model.ts';
 import type { Line } from './codec.ts';
 import { displayedAs, nameless, shownIn, statusIn, styledText, waitingFor } from './envelopeCodec.ts';
-import { limitReached } from './launch.ts';
 import * as schema from './schema.ts';
 import type { EnvelopeState, QwenCall, ShownCall } from './state.ts';
 import { isOpen, QwenStep } from './step.ts';
@@ -246,7 +245,7 @@ export abstract class EnvelopeParts extends QwenStep {
         return this.note('info', `${t('The conversation was compressed.')}${tokens}`);
       }
       case 'MAX_TOKENS':
-        return this.note('warn', note.message ?? t('The answer was cut ({0}).', 'length'));
+        return this.note('warn', note.message ?? answerCut('length'));
       case 'MaxSessionTurns':
         return this.note('warn', note.message ?? limitReached('turns'));
       case 'SessionTokenLimitExceeded':

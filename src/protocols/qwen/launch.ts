@@ -1,4 +1,4 @@
-import { t } from '../../base/l10n.ts';
+import { limitReached, t } from '../../base/l10n.ts';
 import { endDetail, type LinkEnd } from '../../base/outcomes.ts';
 import type { LaunchOptions } from '../adapter.ts';
 import type { ProductTraits } from './quirks.ts';
@@ -132,11 +132,6 @@ export function copyIn(key: string): string | undefined {
 }
 
 const LONGEST = 300;
-
-/** Why an agent stopped that may go no further: its turns, its budget, the context of its model, its service. */
-export function limitReached(what: 'turns' | 'budget' | 'context' | 'service'): string {
-  return t('The agent has reached a limit ({0}).', what);
-}
 
 /** Meanings of exit codes of Qwen Code, where stderr explains nothing (docs/protocols/qwen.md §1.1). */
 const CODES: Readonly<Record<number, () => string>> = {

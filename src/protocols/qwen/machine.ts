@@ -1,4 +1,4 @@
-import { t } from '../../base/l10n.ts';
+import { answerCut, t } from '../../base/l10n.ts';
 import type { LinkEnd } from '../../base/outcomes.ts';
 import type { Input, Machine } from '../../conversation/machine.ts';
 import { find, remove } from '../../conversation/state.ts';
@@ -174,7 +174,7 @@ class ProcessStep extends Step<QwenState> {
   }
   /** The agent continues, but the content of that line is lost, so a notice tells the user. */
   leaveOut(limit: unknown): void {
-    const text = t('The answer was cut ({0}).', 'too large');
+    const text = answerCut('size');
     this.log('warn', `A message of more than ${Number(limit) / 1024 / 1024} MB was left out`);
     this.emit({ type: 'notice', notice: { level: 'warn', text } });
   }

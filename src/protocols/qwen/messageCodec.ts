@@ -1,13 +1,12 @@
 import * as z from 'zod/mini';
 import { readJson } from '../../base/json.ts';
-import { agentError, t } from '../../base/l10n.ts';
+import { agentError, limitReached, t } from '../../base/l10n.ts';
 import { pathInside } from '../../base/paths.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Command, Content, Diff, Fault, Output, Remedy, ToolCall, TurnId, Usage } from '../../session/model.ts';
 import { replaced } from '../replacements.ts';
 import { errorText, isRecord, type Line } from './codec.ts';
-import { limitReached } from './launch.ts';
 import type { ProductTraits } from './quirks.ts';
 import {
   type AssistantLine,
