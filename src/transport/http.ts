@@ -69,7 +69,7 @@ export class HttpClient implements Disposable {
           t(
             '{0} could not be reached ({1}). Check the address, the network and whether the server runs.',
             originOf(url),
-            'redirects in circles',
+            'ERR_TOO_MANY_REDIRECTS',
           ),
         );
       url = next;

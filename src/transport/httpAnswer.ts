@@ -52,14 +52,14 @@ export class HttpAnswer implements Disposable {
         reject(
           this.#stopped
             ? new HttpFailure('aborted', t('Stopped'))
-            : new HttpFailure('cut', t('The connection to {0} was lost ({1}).', origin, 'closed early')),
+            : new HttpFailure('cut', t('The connection to {0} was lost ({1}).', origin, 'ERR_STREAM_PREMATURE_CLOSE')),
         );
       };
       if (response.destroyed) return broken();
       const body = decoded(response, this.#url);
       const late = () => {
         const { origin } = new URL(this.#url);
-        reject(new HttpFailure('timeout', t('The connection to {0} was lost ({1}).', origin, 'timeout')));
+        reject(new HttpFailure('timeout', t('The connection to {0} was lost ({1}).', origin, 'ETIMEDOUT')));
         response.destroy();
       };
       const timer = silence === undefined ? undefined : setTimeout(late, silence);

@@ -73,7 +73,7 @@ class SocketChannel implements Channel {
     });
     socket.on('close', (code, reason) => {
       pace.end();
-      const text = String(reason) || this.#why || t('The connection to {0} was lost ({1}).', name, 'closed');
+      const text = String(reason) || this.#why || t('The connection to {0} was lost ({1}).', name, code);
       this.#closed.fire({ reason: text, failure: 'broken', code, stderr: '' });
     });
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { texts } from './manifest.ts';
-import { sourcesUnder } from './sources.ts';
+import { type Source, sourcesUnder } from './sources.ts';
 
 const english = texts('package.nls.json');
 const chinese = texts('package.nls.zh-cn.json');
@@ -107,4 +107,48 @@ test('no text names a key of one system: the editor shows keys as they are on th
     Object.values(table).filter((text) => /\b(?:Ctrl|Control|Cmd|Command|Alt|Option|Meta|Win)\+|⌘|⌥|⌃/.test(String(text))),
   );
   assert.deepEqual(named, []);
+});
+
+/** Names in lower case: of options, commands and streams. */
+const NAMES = ['body', 'restore', 'stdout', 'temperature'];
+/** English words that fill a placeholder of a translated text, as a literal or in a template; what is only compared does not. */
+function wordsAsValues(files: readonly Source[]): readonly string[] {
+  return files.flatMap(({ path, code }) =>
+    [...code.matchAll(/(?<![\w$#]|(?<!l10n)\.)t\(/g)].flatMap(({ index }) => {
+      const [, ...values] = valuesAt(code, index + 't('.length);
+      return values
+        .filter((value) => /^[a-z]{2,}(?:[ -][a-z]+)*$|\b[a-z]{3,} [a-z]{3,}\b/.test(value) && !NAMES.includes(value))
+        .map((value) => `${path}: ${value}`);
+    }),
+  );
+}
+
+/** The texts among the arguments of the call that begins at `from`: literals, and templates without what they insert. Those of calls inside are left to these. */
+function valuesAt(code: string, from: number): readonly string[] {
+  const found: string[] = [];
+  let depth = 1;
+  for (const match of code
+    .slice(from, from + 3_000)
+    .matchAll(/(?:[!=]==?\s*)?(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`)|([([{])|([)\]}])/g)) {
+    if (match[4]) depth += 1;
+    else if (match[5] && --depth === 0) break;
+    const text = match[1] ?? match[2] ?? match[3]?.replaceAll(/\$\{[^}]*\}/g, '…');
+    if (text !== undefined && depth === 1 && !/^[!=]/.test(match[0])) found.push(text);
+  }
+  return found;
+}
+
+test('what fills a placeholder is a value, not English words', () => {
+  assert.deepEqual(wordsAsValues(sourcesUnder('src', 'webview')), []);
+  const planted = [
+    "t('The answer was cut ({0}).', 'too large');",
+    "l10n.t('The answer was cut ({0}).', why === 'length' ? 'long' : text);",
+    "t('{0} failed: {1}', name, `\u0024{count} files were lost`);",
+    "t('{0} failed: {1}', t('Terminal'), why ?? 'timeout');",
+    "t('Read {0}', 'README.md');",
+    "t('{0} failed: {1}', '/btw', `\u0024{name} (\u0024{seconds} s)`);",
+    "t('Option {0} is invalid', 'temperature');",
+    "t('{0} of {1}', nameOf('two words'), 'ETIMEDOUT');",
+  ].map((code, at) => ({ path: `src/${at}.ts`, text: code, code }));
+  assert.deepEqual(wordsAsValues(planted), ['src/0.ts: too large', 'src/1.ts: long', 'src/2.ts: … files were lost', 'src/3.ts: timeout']);
 });

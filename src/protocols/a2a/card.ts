@@ -32,11 +32,7 @@ export function noAgent(address: string, why: string): UnfitAgent {
   return new UnfitAgent(t('There is no A2A agent at {0} ({1}).', address, why));
 }
 function otherVersion(version: string): string {
-  return t(
-    'The agent speaks version {0} of the protocol; Parley supports {1}.',
-    `${version} (development-tool extension)`,
-    versionText(OURS),
-  );
+  return t('The agent speaks version {0} of the protocol; Parley supports {1}.', `development-tool ${version}`, versionText(OURS));
 }
 
 /** Judges a card. `base` is the address it was fetched from. */
