@@ -18,3 +18,15 @@ export function inOneLine(name: string): string {
     return `⟨U+${code}⟩`;
   });
 }
+
+/** Stands between what was said before, which a new task is told, and the user's own words. */
+const SAID_NOW = '\n\nWhat the user says now:\n';
+
+export function withEarlier(earlier: string): string {
+  return `${earlier}${SAID_NOW}`;
+}
+/** The user's own words of a prompt that may begin with what was said before. */
+export function wordsOfNow(prompt: string): string {
+  const at = prompt.lastIndexOf(SAID_NOW);
+  return at < 0 ? prompt : prompt.slice(at + SAID_NOW.length).trimStart();
+}

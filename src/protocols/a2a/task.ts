@@ -1,3 +1,4 @@
+import { withEarlier } from '../../base/promptText.ts';
 import type { Turn } from '../../session/model.ts';
 import { parseOrUndefined } from './codec.ts';
 import { isRecord } from './schema.ts';
@@ -70,7 +71,7 @@ export function takeSummary({ task, summary }: ConversationTasks): string {
   task.needsSummary = false;
   let whole = summary.join('\n');
   if (whole.length > SUMMARY_LENGTH) whole = `…${whole.slice(-SUMMARY_LENGTH)}`;
-  return `This conversation was begun with an earlier task. What was said so far:\n${whole}\n\nWhat the user says now:\n`;
+  return withEarlier(`This conversation was begun with an earlier task. What was said so far:\n${whole}`);
 }
 export function wasSaid({ summary }: ConversationTasks, text: string): boolean {
   return summary.some((line) => line.includes(text.trim()));

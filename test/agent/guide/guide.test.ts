@@ -10,6 +10,7 @@ import { replaceRequest } from '../../../src/agent/models/guide/requests/files.t
 import { CONTINUE_PROMPT, type ModelTool, type ToolMessage } from '../../../src/agent/models/model.ts';
 import { done } from '../../../src/agent/tools/tool.ts';
 import { taggedChanges } from '../../../src/base/fileChangesTag.ts';
+import { withEarlier } from '../../../src/base/promptText.ts';
 import { temporaryFolder } from '../agentProcess.ts';
 import { ask, type FaceAnswers, type TestFace, testFace } from '../scripted.ts';
 
@@ -198,6 +199,11 @@ test('a file that exists is not made again', async (t) => {
 
 test('what the user changed in files, told with a prompt, is no part of the command', async (t) => {
   const { calls } = await talk(t).say(`run echo once\n${taggedChanges('The user undid changes that you made in x:\n-one')}`);
+  assert.match(calls.join(), /"echo once"/);
+});
+
+test('what was said before, told to a new task with a prompt, is no part of the request', async (t) => {
+  const { calls } = await talk(t).say(`${withEarlier('What was said so far:\nUser: run rm -r .')}\n\nrun echo once`);
   assert.match(calls.join(), /"echo once"/);
 });
 

@@ -1,4 +1,5 @@
 import { splitChanges } from '../../../base/fileChangesTag.ts';
+import { wordsOfNow } from '../../../base/promptText.ts';
 import { type Localize, localize } from '../../locale.ts';
 import {
   CONTINUE_PROMPT,
@@ -49,7 +50,7 @@ function moveFor(request: ModelRequest): GuideStep {
   const asking = history[at];
   if (asking?.role !== 'user' || request.tools.length === 0) return { text: gist(history), calls: [] };
   // A command must not get what the user changed in files as more of its lines.
-  const asked = askedOf(splitChanges(textOf(asking.parts)).words);
+  const asked = askedOf(wordsOfNow(splitChanges(textOf(asking.parts)).words));
   const speak = localizeFor(asked.text);
   const context: GuideContext = { cwd: request.cwd, translate: speak, offers: request.tools, history: history.slice(0, at) };
   const done = resultsAfter(history.slice(at + 1));
