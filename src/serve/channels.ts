@@ -6,6 +6,8 @@ import { shortened, visibleText } from '../session/visible.ts';
 export const MOST_SUBSCRIPTIONS = 1000;
 /** Characters of a client's name. */
 const LONGEST_NAME = 80;
+/** The end of the name of a window that another one of that name had joined before. */
+const NUMBERED = / \d+$/;
 /** Most past actions kept for reconnecting clients, and most UTF-16 units of them together. */
 const MOST_KEPT = 20_000;
 const MOST_KEPT_TEXT = 16 * 1024 * 1024;
@@ -18,9 +20,16 @@ export interface HostClient {
   readonly peer: ClientConnection;
   readonly subscriptions: Set<string>;
   /** Absent until the client has introduced itself. */
-  name?: { readonly id: string; readonly shown?: string };
+  name?: ClientName;
 }
-/** The names that clients have said, by their ids. */
+export interface ClientName {
+  readonly id: string;
+  /** The window that it is of: a window of Parley has a connection for each of its sessions. */
+  readonly window: string;
+  /** As other clients see it. */
+  readonly shown?: string;
+}
+/** The names of clients by their ids, empty for one that has said none. */
 export interface KnownNames {
   get(id: string): string | undefined;
   set(id: string, name: string): void;
@@ -63,10 +72,17 @@ export class Channels {
     return client;
   }
 
-  introduce(client: HostClient, id: string, said?: string): void {
-    const name = said === undefined ? this.#names.get(id) : shortened(visibleText(inOneLine(said)), LONGEST_NAME);
-    client.name = { id, ...(name === undefined ? {} : { shown: name }) };
-    if (name !== undefined) this.#names.set(id, name);
+  /** `said`: its program, as a client that comes back does not say again. */
+  introduce(client: HostClient, id: string, window: string = id, said?: string): void {
+    const sibling = [...this.#clients].find(({ name }) => name?.window === window && NUMBERED.test(name.shown ?? ''));
+    const program = said === undefined ? undefined : shortened(visibleText(inOneLine(said)), LONGEST_NAME);
+    const shown = this.#names.get(id) || sibling?.name?.shown || program || undefined;
+    client.name = { id, window, ...(shown === undefined ? {} : { shown }) };
+  }
+
+  /** True for a client that has followed more than the root, in an earlier run, too. */
+  knows(id: string): boolean {
+    return this.#names.get(id) !== undefined;
   }
 
   remove(client: HostClient): void {
@@ -90,7 +106,23 @@ export class Channels {
     const key = keyOf(channel);
     if (client.subscriptions.size >= MOST_SUBSCRIPTIONS && !client.subscriptions.has(key)) return false;
     client.subscriptions.add(key);
+    if (key === ROOT) return true;
+    this.#distinguish(client, key);
+    if (client.name) this.#names.set(client.name.id, client.name.shown ?? '');
     return true;
+  }
+
+  /** Numbers a window that joins another one of the same name, so that their prompts are told apart. */
+  #distinguish(client: HostClient, key: string): void {
+    const { name } = client;
+    if (name?.shown === undefined) return;
+    const others = [...this.#clients].filter((one) => one.name && one.name.window !== name.window);
+    if (!others.some((one) => one.subscriptions.has(key) && one.name?.shown === name.shown)) return;
+    const program = name.shown.replace(NUMBERED, '');
+    const taken = new Set(others.map((one) => one.name?.shown));
+    let number = 2;
+    while (taken.has(`${program} ${number}`)) number += 1;
+    client.name = { ...name, shown: `${program} ${number}` };
   }
 
   unfollow(client: HostClient, channel: string): void {

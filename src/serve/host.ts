@@ -79,6 +79,9 @@ export interface HostDeps extends Omit<HostedDeps, 'channels'> {
 /** Characters of the name of a member in a refusal. */
 const LONGEST_NAME = 100;
 
+/** What another Parley says of itself: the window behind the connection. */
+const said = z.optional(z.looseObject({ parley: z.optional(z.looseObject({ window: z.optional(z.string()) })) }));
+
 const shapes = {
   dispatch: z.looseObject({ channel: z.string(), clientSeq: z.number(), action: z.looseObject({ type: z.string() }) }),
   initialize: z.looseObject({
@@ -86,8 +89,9 @@ const shapes = {
     clientId: z.string(),
     clientInfo: z.optional(z.looseObject({ name: z.optional(z.string()), title: z.optional(z.string()) })),
     initialSubscriptions: z.optional(z.array(z.string())),
+    _meta: said,
   }),
-  reconnect: z.looseObject({ clientId: z.string(), lastSeenServerSeq: z.number(), subscriptions: z.array(z.string()) }),
+  reconnect: z.looseObject({ clientId: z.string(), lastSeenServerSeq: z.number(), subscriptions: z.array(z.string()), _meta: said }),
   channel: z.looseObject({ channel: z.string() }),
   create: z.looseObject({
     channel: z.string(),
@@ -207,6 +211,8 @@ class ClientRequests {
   readonly #hosted: HostedSessions;
   readonly #changesets: Changesets;
   readonly #client: HostClient;
+  /** The last number that a client has seen which came back unknown. */
+  #seenBefore: number | undefined;
 
   constructor(deps: HostDeps, channels: Channels, hosted: HostedSessions, changesets: Changesets, client: HostClient) {
     this.#deps = deps;
@@ -237,7 +243,7 @@ class ClientRequests {
       case 'dispatchAction':
         return this.#dispatch(decoded(shapes.dispatch, params));
       case 'subscribe':
-        return { snapshot: await this.#subscribe(decoded(shapes.channel, params).channel) };
+        return this.#subscribe(decoded(shapes.channel, params).channel);
       case 'unsubscribe':
         this.#channels.unfollow(this.#client, decoded(shapes.channel, params).channel);
         return null;
@@ -271,36 +277,49 @@ class ClientRequests {
     }
   }
 
-  async #initialize({ protocolVersions, clientId, clientInfo, initialSubscriptions = [] }: z.infer<typeof shapes.initialize>) {
+  async #initialize({ protocolVersions, clientId, clientInfo, initialSubscriptions = [], _meta }: z.infer<typeof shapes.initialize>) {
     const protocolVersion = highest(protocolVersions);
     if (protocolVersion === undefined)
       throw new RequestError('version', 'Parley speaks the versions 0.9 and 1.', { supportedVersions: ['^0.9.0', '^1.0.0'] });
-    this.#channels.introduce(this.#client, clientId, clientInfo?.title ?? clientInfo?.name);
+    this.#channels.introduce(this.#client, clientId, _meta?.parley?.window, clientInfo?.title ?? clientInfo?.name);
     this.#deps.windowTools.connected(clientId);
+    const seen = this.#seenBefore;
     return {
       protocolVersion,
       serverSeq: this.#channels.seq,
       serverInfo: { name: 'Parley', version: this.#deps.version },
-      snapshots: await this.#snapshots(initialSubscriptions),
+      snapshots:
+        seen === undefined
+          ? await this.#snapshots(initialSubscriptions)
+          : await this.#snapshots(this.#missed(seen, each(initialSubscriptions)).known, 'leave out what is gone'),
       completionTriggerCharacters: ['/', '@'],
     };
   }
 
-  /** Resumes a client. */
-  async #reconnect({ clientId, lastSeenServerSeq, subscriptions: named }: z.infer<typeof shapes.reconnect>) {
-    this.#channels.introduce(this.#client, clientId);
-    this.#deps.windowTools.connected(clientId);
+  /** Resumes a client. One that is not known introduces itself again, as before VS Code's own host. */
+  async #reconnect({ clientId, lastSeenServerSeq, subscriptions: named, _meta }: z.infer<typeof shapes.reconnect>) {
     const subscriptions = each(named);
+    if (!this.#channels.knows(clientId)) {
+      this.#seenBefore = lastSeenServerSeq;
+      throw new RequestError('notFound', 'The host does not know this client. Say "initialize" instead.');
+    }
+    this.#channels.introduce(this.#client, clientId, _meta?.parley?.window);
+    this.#deps.windowTools.connected(clientId);
     const actions = this.#channels.since(lastSeenServerSeq, subscriptions);
+    const { known, gone } = this.#missed(lastSeenServerSeq, subscriptions);
+    if (!actions) return { type: 'snapshot', snapshots: await this.#snapshots(known, 'leave out what is gone') };
+    for (const channel of known) this.#channels.follow(this.#client, channel);
+    return { type: 'replay', actions, missing: gone };
+  }
+
+  /** Tells a client that comes back how its list has changed. Returns which of its channels are there. */
+  #missed(seen: number, subscriptions: readonly string[]) {
     const known = subscriptions.filter((channel) => isRoot(channel) || this.#find(channel));
     const gone = subscriptions.filter((channel) => !known.includes(channel));
     // Empty sessions do not survive a restart.
     for (const session of gone) this.#client.peer.notify('root/sessionRemoved', { channel: ROOT, session });
-    for (const { method, params } of this.#hosted.listChanges(lastSeenServerSeq))
-      this.#client.peer.notify(method, { channel: ROOT, ...params });
-    if (!actions) return { type: 'snapshot', snapshots: await this.#snapshots(known, 'leave out what is gone') };
-    for (const channel of known) this.#channels.follow(this.#client, channel);
-    return { type: 'replay', actions, missing: gone };
+    for (const { method, params } of this.#hosted.listChanges(seen)) this.#client.peer.notify(method, { channel: ROOT, ...params });
+    return { known, gone };
   }
 
   async #snapshots(channels: readonly string[], gone?: 'leave out what is gone'): Promise<readonly object[]> {
@@ -323,8 +342,11 @@ class ClientRequests {
     });
   }
 
+  /** Tells a client its name, too: others see its prompts by it. */
   async #subscribe(channel: string): Promise<object> {
-    return (await this.#prepare(channel))();
+    const snapshot = (await this.#prepare(channel))();
+    const client = this.#client.name?.shown;
+    return { snapshot, ...(client === undefined ? {} : { _meta: { client } }) };
   }
 
   /** Reads what a snapshot of the channel needs. The client follows the channel from the moment at which the snapshot is made. */

@@ -31,6 +31,7 @@ class Client {
       newId: 'n',
       clientId: 'me',
       client: { name: 'Parley', version: '1' },
+      window: 'w',
       tools: [],
       limits: LIMITS,
     });

@@ -105,6 +105,7 @@ function windowOn(way: Way, folder: string, resume: AhpSetup['resume'], clientId
     newId: NAME,
     clientId,
     client: { name: 'Parley', version: '0' },
+    window: 'w',
     tools: [],
     limits: { ...LIMITS, reconnect: Array<number>(10).fill(0) },
   };

@@ -11,6 +11,7 @@ import { toolCallOf } from '../../src/protocols/ahp/codec.ts';
 import { needsInput, terminalText } from '../../src/protocols/ahp/reduce.ts';
 import {
   type ChatState,
+  type Message,
   type RootState,
   type SessionConfig,
   type SessionState,
@@ -878,6 +879,77 @@ test('each prompt says who sent it, also one that waited, to other clients and a
   assert.deepEqual(senders(await chatAfterRestart(t, first.folder)), expected);
 });
 
+test('of two windows of one name in a session the second has a number, which it keeps; one window with several connections has one name', async (t) => {
+  const { host, folder, chat, client, last, ...rest } = await opened(t);
+  const other = 'fake:/11112222-3333-4444-5555-666677778888';
+  await client.ask('createSession', { channel: other, provider: 'fake', workingDirectories: [pathToFileURL(folder).href] });
+  const follow = async (clientId: string, window: string | undefined, channel: string, title = 'VS Code') => {
+    const one = new AhpClient(host);
+    one.connect();
+    const meta = window === undefined ? {} : { _meta: { parley: { window } } };
+    await one.ask('initialize', { protocolVersions: ['1.0.0'], clientId, clientInfo: { name: 'x', title }, ...meta });
+    const { _meta: named } = (await one.ask('subscribe', { channel })) as { readonly _meta?: { readonly client: string } };
+    return { one, name: named?.client };
+  };
+  const first = await follow('a', undefined, CHAT);
+  const second = await follow('b', undefined, CHAT);
+  assert.deepEqual([first.name, second.name, (await follow('c', undefined, other)).name], ['VS Code', 'VS Code 2', 'VS Code']);
+  assert.equal((await follow('d', undefined, CHAT)).name, 'VS Code 3');
+  const [parley, again] = [await follow('e', 'w1', CHAT, 'Parley'), await follow('f', 'w1', CHAT, 'Parley')];
+  const [next, its] = [await follow('g', 'w2', CHAT, 'Parley'), await follow('h', 'w2', other, 'Parley')];
+  assert.deepEqual([parley.name, again.name, next.name, its.name], ['Parley', 'Parley', 'Parley 2', 'Parley 2']);
+
+  second.one.disconnect();
+  second.one.connect();
+  await second.one.ask('reconnect', { clientId: 'b', lastSeenServerSeq: 0, subscriptions: [CHAT] });
+  await first.one.dispatch(CHAT, prompt('t1'));
+  await begun(rest);
+  last().ready();
+  last().endTurn();
+  await until(() => chat().turns.length === 1);
+  await second.one.dispatch(CHAT, prompt('t2'));
+  const shown = ({ _meta, attachments = [] }: Message) => [
+    _meta?.client,
+    ...attachments.map((one) => (one as { readonly label: string }).label),
+  ];
+  assert.deepEqual(
+    [chat().turns[0], chat().activeTurn].map((turn) => turn && shown(turn.message)),
+    [['VS Code'], ['VS Code 2', 'By VS Code 2']],
+  );
+});
+
+test('a window that was open before the host introduces itself, and has a name; many short connections take no name from it', async (t) => {
+  const { host, client, chat } = await opened(t);
+  const window = new AhpClient(host);
+  window.connect();
+  const back = { clientId: 'early', lastSeenServerSeq: 0, subscriptions: ['ahp-root://', 'fake:/gone'] };
+  await assert.rejects(window.ask('reconnect', back), /-32008 The host does not know this client/);
+  const hello = { protocolVersions: ['0.9.0'], clientId: 'early', clientInfo: { name: 'x', title: 'VS Code' } };
+  const { snapshots } = (await window.ask('initialize', { ...hello, initialSubscriptions: back.subscriptions })) as {
+    readonly snapshots: readonly { readonly resource: string }[];
+  };
+  assert.deepEqual(
+    snapshots.map(({ resource }) => resource),
+    ['ahp-root://'],
+  );
+  assert.deepEqual(
+    window.notified.map(({ method, params }) => [method, params.session]),
+    [['root/sessionRemoved', 'fake:/gone']],
+  );
+  await window.ask('subscribe', { channel: CHAT });
+  for (let at = 0; at < 300; at += 1) {
+    const other = new AhpClient(host);
+    await other.open(`short-${at}`, 'Parley');
+    other.disconnect();
+  }
+  window.disconnect();
+  window.connect();
+  await window.ask('reconnect', { ...back, subscriptions: [CHAT] });
+  await window.dispatch(CHAT, prompt('t1'));
+  assert.deepEqual(chat().activeTurn?.message._meta, { client: 'VS Code' });
+  assert.deepEqual(client.refusals, []);
+});
+
 test('VS Code shows no sender: an attachment of a prompt names every client but its own windows, and no agent is told that', async (t) => {
   const { host, chat, last, sessions, ...rest } = await opened(t);
   const [window, phone] = [new AhpClient(host), new AhpClient(host)];
@@ -1583,7 +1655,7 @@ test('a client that saw an earlier run of the host is given snapshots, however m
   await first.end();
   const second = await restarted(t, first.folder, () => 2000);
   const other = new AhpClient(second.host);
-  await other.open('window-2');
+  await other.open('window-2', 'Other');
   await other.subscribe(CHAT);
   for (let at = 0; at < 50; at += 1)
     await other.dispatch(CHAT, { type: 'chat/draftChanged', draft: { text: `${at}`, origin: { kind: 'user' } } });

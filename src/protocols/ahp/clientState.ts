@@ -28,6 +28,8 @@ export interface AhpState extends ConversationState {
   readonly terminals: Table<Followed>;
   /** Chosen here for the prompts to come; null leaves it to the agent. */
   model: string | null;
+  /** How the host names this client to the others. */
+  name: string;
   /** How often a lost connection was opened again in vain. */
   attempts: number;
 }
@@ -60,6 +62,8 @@ export interface AhpSetup {
   readonly newId: string;
   readonly clientId: string;
   readonly client: { readonly name: string; readonly version: string };
+  /** The same for all sessions of one window. */
+  readonly window: string;
   readonly tools: readonly OfferedTool[];
   readonly limits: AhpLimits;
 }
@@ -102,6 +106,7 @@ export function newAhp(seed: string, setup: AhpSetup): AhpState {
     dispatched: {},
     terminals: {},
     model: null,
+    name: setup.client.name,
     attempts: 0,
   };
 }

@@ -132,6 +132,9 @@ async function listed(ask: (params: object) => Promise<unknown>): Promise<readon
   return found;
 }
 
+/** Each window has an extension host, a process, of its own. */
+const WINDOW = crypto.randomUUID();
+
 function setupOf(launch: HostLaunch, { client, resume, past = [], ports, newId }: AdapterContext, limits: AhpLimits): AhpSetup {
   return {
     provider: launch.options?.agent ?? null,
@@ -141,6 +144,7 @@ function setupOf(launch: HostLaunch, { client, resume, past = [], ports, newId }
     newId: newId(),
     clientId: newId(),
     client: { name: client.name, version: client.version },
+    window: WINDOW,
     tools: ports.tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
     limits,
   };

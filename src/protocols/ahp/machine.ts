@@ -94,6 +94,8 @@ const MOST_ASKS = 200;
 const UNKNOWN_METHOD = -32601;
 /** The code with which a host that ends closes its connections (RFC 6455 §7.4). */
 const GOING_AWAY = 1001;
+/** The protocol's code for what a host does not have (docs/protocols/ahp.md §1). */
+const NOT_FOUND = -32008;
 const NO_CONFIG: SessionConfig = { schema: { type: 'object', properties: {} }, values: {} };
 
 class AhpStep extends Step<AhpState> {
@@ -139,14 +141,14 @@ class AhpStep extends Step<AhpState> {
 
   // --- opening: initialize · createSession · subscribe the session · subscribe its chat
 
-  initialize(): void {
-    const { clientId, client } = this.state.setup;
-    this.request('initialize', 'initialize', {
-      protocolVersions: VERSIONS,
-      clientId,
-      clientInfo: { name: client.name, version: client.version },
-      initialSubscriptions: [ROOT],
-    });
+  initialize(call = 'initialize', initialSubscriptions: readonly string[] = [ROOT]): void {
+    const { name, version } = this.state.setup.client;
+    this.request(call, 'initialize', { protocolVersions: VERSIONS, ...this.itself(), clientInfo: { name, version }, initialSubscriptions });
+  }
+  /** Parley's host knows by `window` which connections are one window's. */
+  itself() {
+    const { clientId, window } = this.state.setup;
+    return { clientId, _meta: { parley: { window } } };
   }
   reply(call: string, result: unknown, error: Failure | undefined): void {
     const [what, rest] = splitName(call);
@@ -168,11 +170,15 @@ class AhpStep extends Step<AhpState> {
         return this.chatShown(result);
       case 'reconnect':
         return this.reconnected(result);
+      case 'again':
+        return this.reconnected({ type: 'snapshot', snapshots: answers.initialize.safeParse(result).data?.snapshots });
     }
   }
   failed({ kind, message, code }: Failure, what: string): void {
     // A link that has closed tells its end itself.
     if (kind !== 'refused') return;
+    // The host has forgotten this client, as VS Code's own does when it is started again.
+    if (what === 'reconnect' && code === NOT_FOUND) return this.initialize('again', this.followed());
     if (what === 'reconnect') return this.over(unknownHere());
     this.over(code === -32001 ? unknownHere() : t('The agent refused: {0}', message));
   }
@@ -211,6 +217,7 @@ class AhpStep extends Step<AhpState> {
     const chat = parsed.success ? readChat(parsed.data.snapshot.state) : undefined;
     if (!parsed.success || !chat) return this.over(t('This is not an agent host, or its version is not supported.'));
     this.state.seen = Math.max(this.state.seen, parsed.data.snapshot.fromSeq);
+    this.state.name = senderOf(parsed.data) ?? this.state.name;
     this.state.inbox.push({ kind: 'chat', chat });
     this.pump();
   }
@@ -628,10 +635,10 @@ class AhpStep extends Step<AhpState> {
     else if (JSON.stringify(requestOf(ask.about)) !== JSON.stringify(asked))
       this.replaceAsk(ask, { ...questionOf(asked, turn.id), id: this.newId() }, about);
   }
-  /** Returns the sender of a message, if it was another client. */
+  /** Returns the sender of a message, if it was another client or window. */
   senderIn(said: Pick<Message, '_meta'>): { readonly sender?: string } {
     const sender = senderOf(said);
-    return sender === undefined || sender === this.state.setup.client.name ? {} : { sender };
+    return sender === undefined || sender === this.state.name ? {} : { sender };
   }
   /** Returns the message sent into the turn that no longer waits: the agent has taken it up, or the turn has ended. */
   steeringGone({ steeringMessage: said }: ChatState, { steeringMessage, queuedMessages }: ChatState): PendingMessage | undefined {
@@ -793,12 +800,14 @@ class AhpStep extends Step<AhpState> {
   }
   openAgain(): void {
     const { state } = this;
-    const { session, setup } = state;
-    if (!session) return;
+    if (!state.session) return;
     this.open(HOST, {});
-    const chat = session.facts.chat === null ? [] : [session.facts.chat];
-    const subscriptions = [ROOT, session.uri, ...chat, ...Object.values(state.terminals).map(({ id }) => id)];
-    this.request('reconnect', 'reconnect', { clientId: setup.clientId, lastSeenServerSeq: state.seen, subscriptions });
+    this.request('reconnect', 'reconnect', { ...this.itself(), lastSeenServerSeq: state.seen, subscriptions: this.followed() });
+  }
+  followed(): readonly string[] {
+    const { session, terminals } = this.state;
+    const chat = session?.facts.chat ?? null;
+    return [ROOT, ...(session ? [session.uri] : []), ...(chat === null ? [] : [chat]), ...Object.values(terminals).map(({ id }) => id)];
   }
   reconnected(result: unknown): void {
     const { state } = this;

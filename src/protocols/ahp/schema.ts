@@ -356,7 +356,7 @@ export const answers = {
     serverInfo: may(z.object({ name: may(text), version: may(text) })),
     snapshots: z.catch(list(snapshot), []),
   }),
-  subscribe: z.object({ snapshot }),
+  subscribe: z.object({ snapshot, _meta: may(z.catch(z.record(text, z.unknown()), {})) }),
   reconnect: z.discriminatedUnion('type', [
     z.object({ type: z.literal('replay'), actions: z.array(envelope).check(z.maxLength(MOST_MISSED)), missing: z.catch(list(text), []) }),
     z.object({ type: z.literal('snapshot'), snapshots: list(snapshot) }),

@@ -24,12 +24,12 @@ export interface Message {
 
 /** In UTF-16 units. */
 const LONGEST_NAME = 100;
-/** Names of VS Code's windows. They show no sender of a prompt. */
-const WINDOW = /^VS Code\b/;
+/** Names of VS Code's windows, which show no sender of a prompt; a further window of one conversation has a number. */
+const WINDOW = /^VS Code\b\D*$/;
 
 /**
  * The message with its sender, for clients of the same conversation. VS Code does not read that, but shows attachments: one that holds nothing names
- * every other client.
+ * every other client, and a further window.
  */
 export function withSender(message: Message, sender: string | undefined): Message {
   const attachments = (message.attachments ?? []).filter((one) => !isSenderNote(one));

@@ -27,6 +27,7 @@ function start(setup: Readonly<Record<string, unknown>>): { readonly state: AhpS
     newId: 'n',
     clientId: 'me',
     client: { name: 'Parley', version: '1' },
+    window: 'w',
     tools: [],
     limits: LIMITS,
     ...rest,
