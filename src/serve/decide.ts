@@ -62,6 +62,11 @@ const LONGEST_RESULT = 400_000;
 const LONGEST_TITLE = 200;
 /** Prompts of a chat that wait for its turns. */
 const MOST_WAITING = 200;
+/** All clients of a chat are sent its draft with each snapshot. In UTF-16 units of its JSON. */
+const LONGEST_DRAFT = 1024 * 1024;
+/** Tools of one window, and UTF-16 units of their JSON: agents are told of each. */
+const MOST_TOOLS = 1000;
+const LONGEST_TOOLS = 4 * 1024 * 1024;
 const text = z.string();
 /** A name that a client gives a turn or a message: it stands in every action about it. */
 const name = z.string().check(z.minLength(1), z.maxLength(200));
@@ -252,6 +257,7 @@ export function decideChat(said: unknown, held: Held): ActionResult {
       return { kind: 'taken', apply: { ...apply, order }, intents: [{ type: 'reorder', order }] };
     }
     case 'chat/draftChanged':
+      if (lengthOf(action.draft) > LONGEST_DRAFT) return refused('The draft is too long: it is kept up to 1 MiB.');
       return { kind: 'taken', apply: { type: action.type, draft: action.draft }, intents: [] };
     case 'chat/toolCallComplete':
       return ranInWindow(action, held);
@@ -494,6 +500,8 @@ export function decideSession(said: unknown, state: SessionState, { session, cli
     case 'session/activeClientSet': {
       const { activeClient } = action;
       if (activeClient.clientId !== clientId) return refused(NOT_ITSELF);
+      if ((activeClient.tools?.length ?? 0) > MOST_TOOLS) return refused('A window offers 1,000 tools at most.');
+      if (lengthOf(activeClient) > LONGEST_TOOLS) return refused('What a window says of itself and its tools is 4 MiB at most.');
       const known = state.activeClients.find((one) => one.clientId === activeClient.clientId);
       if (known && JSON.stringify(known) === JSON.stringify(activeClient)) return IGNORED;
       return { kind: 'taken', apply: { type: action.type, activeClient }, intents: [] };
@@ -501,6 +509,10 @@ export function decideSession(said: unknown, state: SessionState, { session, cli
     case 'session/configChanged':
       return configChanged(action.config, state, session);
   }
+}
+
+function lengthOf(value: unknown): number {
+  return JSON.stringify(value)?.length ?? 0;
 }
 
 const NOT_ITSELF = 'A client announces and removes itself only.';

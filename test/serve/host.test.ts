@@ -574,6 +574,28 @@ test('attack: names without an end, and messages without an end that wait, are r
   assert.deepEqual([chat().queuedMessages?.length, client.refusals.length], [200, 4]);
 });
 
+test('attack: drafts and tools without an end are refused in words, and others are not told of them', async (t) => {
+  const { client, chat, windowTools } = await opened(t);
+  const draft = (text: string) => ({ text, origin: { kind: 'user' } });
+  await client.dispatch(CHAT, { type: 'chat/draftChanged', draft: draft('Almost') });
+  const told = client.envelopes.length;
+  await client.dispatch(CHAT, { type: 'chat/draftChanged', draft: draft('x'.repeat(10 * 1024 * 1024)) });
+  const tools = (count: number, description: string) => {
+    const all = Array.from({ length: count }, (_, at) => ({ name: `tool-${at}`, description, inputSchema: { type: 'object' } }));
+    return { type: 'session/activeClientSet', activeClient: { clientId: 'window-1', displayName: 'Test', tools: all } };
+  };
+  await client.dispatch(SESSION, tools(20_000, ''));
+  await client.dispatch(SESSION, tools(10, 'x'.repeat(1024 * 1024)));
+  assert.deepEqual(client.refusals, [
+    'The draft is too long: it is kept up to 1 MiB.',
+    'A window offers 1,000 tools at most.',
+    'What a window says of itself and its tools is 4 MiB at most.',
+  ]);
+  assert.deepEqual([client.envelopes.length, chat().draft, client.sessions.get(SESSION)?.activeClients], [told, draft('Almost'), []]);
+  await client.dispatch(SESSION, tools(1000, 'Does it'));
+  assert.equal(windowTools.toolsOf(SESSION.split('/')[1] ?? '').length, 1000);
+});
+
 test('of two clients the first answer counts, and the other sees it with its sender', async (t) => {
   const { client, host, answers } = await asked(t);
   const other = new AhpClient(host);
