@@ -169,12 +169,14 @@ export class AgentHostProcess {
   async #showHowToConnect(entry: { readonly name: string; readonly address: string; readonly connectionToken: string }): Promise<void> {
     const copy = vscode.l10n.t('Copy');
     const port = entry.address.slice(entry.address.lastIndexOf(':') + 1);
+    const options = `--agent-host-bridge-port ${port} --agent-host-bridge-connection-token`;
     const text = vscode.l10n.t(
-      'This window has no setting {0}. If your VS Code has "Chat: Open Agents Window", copy the entry into your user settings. In the browser, start the server of VS Code with {1}.',
+      'This window has no setting {0}. If your VS Code has "Chat: Open Agents Window", copy the entry into your user settings. In the browser, copy the options with which its server is to be started: {1}',
       REMOTE_HOSTS,
-      `--agent-host-bridge-port ${port} --agent-host-bridge-connection-token TOKEN`,
+      `${options} …`,
     );
     if ((await vscode.window.showWarningMessage(text, copy)) !== copy) return;
+    if (vscode.env.uiKind === vscode.UIKind.Web) return vscode.env.clipboard.writeText(`${options} ${entry.connectionToken}`);
     await vscode.env.clipboard.writeText(JSON.stringify({ [REMOTE_HOSTS]: [entry] }, undefined, 2));
     await vscode.commands.executeCommand('workbench.action.openSettingsJson');
   }

@@ -22,6 +22,12 @@ const INTERNAL_ERROR = -32603;
 /** Its codes for what is no JSON, and for what is JSON but no message. */
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
+/** What somebody who opens the address in a browser reads. */
+const NO_PAGE = `This is an agent host of Parley. It has no pages: clients such as VS Code's own chat connect to it (docs/servers.md).\n`;
+const WRONG_TOKEN =
+  'this is not the token of this host. It prints its token when it starts, and VS Code gets it by the command "Parley: Connect VS Code\'s Chat"';
+const NO_TOKEN =
+  'the token of this host is missing. It prints it when it starts: it belongs behind the address as ?tkn=, or into the header Authorization behind "Bearer "';
 /** Bytes of answers that a client has not read yet. */
 const MOST_UNREAD = 64 * 1024;
 
@@ -40,7 +46,7 @@ export async function listen(host: AgentHost, place: ListenAddress, token: strin
   const limits = { ...HEAD_LIMITS, requestTimeout: HEAD_LIMITS.headersTimeout };
   const server = http.createServer(limits, (_request, response) => {
     response.writeHead(426, { 'content-type': 'text/plain', connection: 'close' });
-    response.end('This is for WebSockets.\n');
+    response.end(NO_PAGE);
   });
   unauthenticated.limit(server, MOST_CONNECTIONS);
   const sockets = new WebSocketServer({ noServer: true, maxPayload: LONGEST_MESSAGE, perMessageDeflate: false });
@@ -113,7 +119,8 @@ function refusal({ headers, url = '/' }: IncomingMessage, place: ListenAddress, 
     return 'the host is reached by the names of this computer only';
   const query = URL.canParse(url, 'http://localhost') ? new URL(url, 'http://localhost').searchParams : new URLSearchParams();
   const given = query.get('tkn') ?? headers.authorization?.replace(/^Bearer /, '') ?? '';
-  return isSameSecret(given, token) ? undefined : "this is not the host's token";
+  if (isSameSecret(given, token)) return undefined;
+  return given === '' ? NO_TOKEN : WRONG_TOKEN;
 }
 
 export function isLoopback(host: string): boolean {
