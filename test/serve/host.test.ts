@@ -2373,7 +2373,8 @@ test('attack: a client that never reads is let go of; the others hear everything
   assert.equal(chat().turns.at(-1)?.responseParts.length, 60);
   const closed = once(deaf, 'close');
   deaf.resume();
-  assert.equal((await closed)[0], 1013);
+  const [code, reason] = (await closed) as [number, Buffer];
+  assert.deepEqual([code, String(reason)], [1013, 'You do not read.']);
 });
 
 test('snapshot and actions are the same state after every message, however often the connection is lost', async (t) => {
