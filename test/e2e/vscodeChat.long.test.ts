@@ -9,8 +9,9 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { serve } from '../agent/fakeService.ts';
+import { fakeAgent, type Json, shipped, status } from '../fakes/a2a.ts';
 import { freePort } from '../workbench/server.ts';
-import type { Window } from './pages/window.ts';
+import { Window } from './pages/window.ts';
 import { suite } from './suite.ts';
 import { until } from './until.ts';
 
@@ -25,12 +26,13 @@ const program = (id: string, name: string, protocol: string, ...args: readonly s
   command: process.execPath,
   args: [AGENT, ...args],
 });
-/** Agents with a model of the test: they ask what it has them ask. */
-const ASKING = ['Q Wire', 'Q Acp', 'Q Qwen'];
+/** Agents that ask a question. All but that over A2A have a model of the test, which has them ask it. */
+const ASKING = ['Q Wire', 'Q Acp', 'Q Qwen', 'Q AiSdk', 'Q A2A'];
 const temp = mkdtempSync(path.join(tmpdir(), 'parley-own-chat-'));
 let port = 0;
 let host: ChildProcess | undefined;
-let server: ChildProcess | undefined;
+/** Stops what the tests have started beside the host. */
+const ends: (() => void)[] = [];
 
 /** The first line that a program prints. */
 async function firstLine(child: ChildProcess): Promise<string> {
@@ -63,16 +65,49 @@ async function endHost(signal: NodeJS.Signals): Promise<void> {
   if (host.exitCode === null && host.signalCode === null) await once(host, 'exit');
 }
 
+/** parley-agent as a server of the AI SDK. */
+async function served(id: string, name: string, folder: string, env: Readonly<Record<string, string>>) {
+  const server = spawn(process.execPath, [AGENT, '--protocol', 'ai-sdk', '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: folder,
+    env: { ...process.env, ...env, PARLEY_AGENT_TOKEN: token },
+  });
+  ends.push(() => server.kill());
+  const [url] = /http:\S+/.exec(await firstLine(server)) ?? [''];
+  return { id, name, protocol: 'ai-sdk', url, headers: { Authorization: `Bearer ${token}` } };
+}
+
+/** The address of an agent over A2A that asks as Gemini CLI does: parley-agent asks for approval only there. */
+async function askingOverA2a(): Promise<string> {
+  const options = ['Red ink', 'Blue ink'].map((label) => ({ label }));
+  const questions = [{ question: 'Which ink?', header: 'Ink', type: 'choice', options }];
+  const request = { callId: 'g1', name: 'ask_user', args: {} };
+  const asks = { request, confirmationDetails: { type: 'ask_user', title: 'About the ink', questions } };
+  const meta = { coderAgent: { kind: 'state-change' } };
+  const agent = await fakeAgent(
+    { after: (end) => void ends.push(end as () => void) },
+    {
+      card: { name: 'Gemini SDLC Agent', capabilities: { streaming: true } },
+      on: {
+        'message/stream': ({ params }, reply) => {
+          const { parts } = params.message as { readonly parts: readonly { readonly data?: Json; readonly text?: string }[] };
+          const [said] = parts;
+          if (said?.data) reply.record(shipped('cancelled', { request }));
+          else if (said?.text?.includes('Blue ink')) reply.record(status('working', '', [{ kind: 'text', text: 'Chosen for Q A2A.' }]));
+          else reply.record(shipped('awaiting_approval', asks));
+          reply.record(status('input-required', '', [], { final: true, meta }));
+          reply.end();
+        },
+      },
+    },
+  );
+  return agent.url;
+}
+
 const inWindow = suite({
   name: 'own-chat',
   settings: { 'chat.disableAIFeatures': false },
   prepare: async (folder) => {
-    server = spawn(process.execPath, [AGENT, '--protocol', 'ai-sdk', '--port', '0'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      cwd: folder,
-      env: { ...process.env, PARLEY_AGENT_TOKEN: token },
-    });
-    const [url] = /http:\S+/.exec(await firstLine(server)) ?? [''];
     const programs = [
       program('wire', 'P Wire', 'kimi-wire', '--wire'),
       program('acp', 'P Acp', 'acp', '--protocol', 'acp'),
@@ -80,17 +115,27 @@ const inWindow = suite({
       program('qwen', 'P Qwen', 'qwen', '--input-format', 'stream-json', '--output-format', 'stream-json'),
     ];
     const model = await serve([{ text: 'Nothing more.' }]);
+    ends.push(() => model.end());
     const question = { question: 'Which ink?', header: 'Ink', multi_select: false };
-    const options = ['Red ink', 'Blue ink'].map((label) => ({ label, description: '' }));
-    const input = JSON.stringify({ questions: [{ ...question, options }] });
-    for (const agent of ASKING)
-      model.when(`ask me, ${agent}`, { calls: [{ name: 'AskUserQuestion', input }] }, { text: `Chosen for ${agent}.` });
+    const labels = ['Red ink', 'Blue ink'];
+    const several = { questions: [{ ...question, options: labels.map((label) => ({ label, description: '' })) }] };
+    for (const agent of ASKING) {
+      // Parley's own tool, for a server that has none, asks one question.
+      const isOurs = agent === 'Q AiSdk';
+      const input = JSON.stringify(isOurs ? { question: 'Which ink?', options: labels } : several);
+      const calls = [{ name: isOurs ? 'ask_person' : 'AskUserQuestion', input }];
+      model.when(`ask me, ${agent}`, { calls }, { text: `Chosen for ${agent}.` });
+    }
     const env = { PARLEY_MODEL_BASE_URL: model.url, PARLEY_MODEL_NAME: 'm', PARLEY_MODEL_API_KEY: 'k' };
     const asking = programs
-      .map((one) => ({ ...one, id: `q-${one.id}`, name: one.name.replace('P', 'Q'), env }))
-      .filter(({ name }) => ASKING.includes(name));
-    const remote = { id: 'aisdk', name: 'P AiSdk', protocol: 'ai-sdk', url, headers: { Authorization: `Bearer ${token}` } };
-    writeFileSync(path.join(temp, 'agents.json'), JSON.stringify([...programs, remote, ...asking]));
+      .filter(({ id }) => id !== 'a2a')
+      .map((one) => ({ ...one, id: `q-${one.id}`, name: one.name.replace('P', 'Q'), env }));
+    const remote = [
+      await served('aisdk', 'P AiSdk', folder, {}),
+      await served('q-aisdk', 'Q AiSdk', folder, env),
+      { id: 'q-a2a', name: 'Q A2A', protocol: 'a2a', url: await askingOverA2a() },
+    ];
+    writeFileSync(path.join(temp, 'agents.json'), JSON.stringify([...programs, ...asking, ...remote]));
     port = await freePort();
     await startHost();
     return {
@@ -101,8 +146,7 @@ const inWindow = suite({
       agents: 'parley-agent',
       end: async () => {
         await endHost('SIGTERM');
-        server?.kill();
-        model.end();
+        for (const end of ends) end();
         rmSync(temp, { recursive: true, force: true, maxRetries: 5 });
       },
     };
@@ -123,8 +167,11 @@ class OwnChat {
 
   /** A new chat with an agent of the host. */
   async open(agent: string): Promise<void> {
-    await this.#window.command('View: Close All Editors');
-    await this.#window.command('Chat: New Chat Editor');
+    const fresh = async () => {
+      await this.#window.command('View: Close All Editors');
+      await this.#window.command('Chat: New Chat Editor');
+    };
+    await fresh();
     const chip = this.box
       .locator('.interactive-input-part .action-label:visible')
       .filter({ hasText: /^(Local|[PQ] .+)$/ })
@@ -132,14 +179,24 @@ class OwnChat {
     // The menu closes when the list of agents changes, as while the host is being connected.
     for (let attempt = 1; ; attempt += 1)
       try {
-        await chip.click();
+        await chip.click({ timeout: 10_000 });
         await this.#page.locator('.action-widget .monaco-list-row', { hasText: agent }).first().click({ timeout: 5000 });
         break;
       } catch (error) {
         if (attempt === 8) throw error;
         await this.#page.keyboard.press('Escape');
+        // A window that has not reached the host yet shows an error in place of a chat with the agent that was chosen last.
+        if (!(await chip.isVisible())) await fresh();
       }
     await chip.filter({ hasText: agent }).waitFor();
+  }
+
+  /** Opens a session from VS Code's list of them. */
+  async reopen(title: string): Promise<void> {
+    await this.#window.command('View: Close All Editors');
+    await this.#window.command('Chat Agent Sessions: Focus Agent Sessions');
+    await this.#page.locator('.agent-sessions-viewer .monaco-list-row', { hasText: title }).first().click();
+    await this.box.waitFor();
   }
 
   async say(text: string): Promise<void> {
@@ -188,24 +245,96 @@ for (const agent of AGENTS)
     }),
   );
 
-test(
-  'a host that is killed and started again goes on with the chat that is open',
-  inWindow(async ({ window, folder }) => {
-    const chat = new OwnChat(window);
-    await chat.open('P Wire');
-    await chat.say('read notes.txt');
-    await chat.said('Buy ink').waitFor();
-    await chat.say('run touch killed.txt');
-    await chat.button(/^Allow/).waitFor();
-    await endHost('SIGKILL');
-    await startHost();
-    await chat.button(/^Allow/).waitFor({ state: 'detached' });
-    await chat.say('read TODO.md');
-    await chat.said('keep notes in a file').waitFor();
-    assert.equal(existsSync(path.join(folder, 'killed.txt')), false);
-    await window.page.screenshot({ path: 'out/screenshots/own-chat-restarted.png' });
-  }),
-);
+for (const agent of AGENTS)
+  test(
+    `${agent}: a host that is killed and started again goes on with the chat that is open`,
+    inWindow(async ({ window, folder }) => {
+      const chat = new OwnChat(window);
+      const killed = `killed-${agent.slice(2)}.txt`;
+      await chat.open(agent);
+      await chat.say('read notes.txt');
+      await chat.said('Buy ink').waitFor();
+      await chat.say(`run touch ${killed}`);
+      await chat.button(/^Allow/).waitFor();
+      await endHost('SIGKILL');
+      await startHost();
+      await chat.button(/^Allow/).waitFor({ state: 'detached' });
+      await chat.say('read TODO.md');
+      await chat.said('keep notes in a file').waitFor();
+      assert.equal(existsSync(path.join(folder, killed)), false);
+      await window.page.screenshot({ path: `out/screenshots/own-chat-${agent.slice(2)}-restarted.png` });
+    }),
+  );
+
+/** Closes the further window with the same folder at the end; one in which something failed leaves a picture. */
+async function inFurtherWindow({ page }: Window, body: (chat: OwnChat, further: Window) => Promise<void>): Promise<void> {
+  const further = new Window(await page.context().newPage());
+  try {
+    await further.page.goto(page.url(), { waitUntil: 'domcontentloaded' });
+    await further.ready();
+    await body(new OwnChat(further), further);
+  } catch (error) {
+    await further.page.screenshot({ path: 'out/screenshots/failed-own-chat-further-window.png' });
+    throw error;
+  } finally {
+    await further.page.close();
+  }
+}
+
+for (const agent of ['P Wire', 'P Acp', 'P A2A', 'P AiSdk'])
+  test(
+    `${agent}: a turn goes on when its window is closed, and what it asks then is answered in a new one`,
+    inWindow(async ({ window, folder }) => {
+      const [first, second] = [`first-${agent.slice(2)}.txt`, `second-${agent.slice(2)}.txt`];
+      const prompt = `run sleep 3; touch ${first}`;
+      await inFurtherWindow(window, async (chat) => {
+        await chat.open(agent);
+        await chat.say(prompt);
+        await chat.button(/^Allow/).click();
+        await chat.button(/^Allow/).waitFor({ state: 'detached' });
+        await chat.say(`run touch ${second}`);
+        await chat.said(`run touch ${second}`).waitFor();
+      });
+      await until(() => existsSync(path.join(folder, first)), 'the command has ended without its window');
+      await inFurtherWindow(window, async (chat, { page }) => {
+        await chat.reopen(prompt);
+        await chat.button(/^Allow/).waitFor();
+        assert.equal(existsSync(path.join(folder, second)), false);
+        await page.screenshot({ path: `out/screenshots/own-chat-${agent.slice(2)}-new-window.png` });
+        await chat.button(/^Allow/).click();
+        await until(() => existsSync(path.join(folder, second)), `${second} is there`);
+        await chat.button(/^Allow/).waitFor({ state: 'detached' });
+      });
+    }),
+  );
+
+for (const agent of ['P Wire', 'P Acp'])
+  test(
+    `${agent}: of two windows with one session the first answer counts, the other sees it, and nothing is asked twice`,
+    inWindow(async ({ window, folder }) => {
+      const log = path.join(folder, `shared-${agent.slice(2)}.txt`);
+      const command = `run echo once >> ${path.basename(log)}`;
+      const mine = new OwnChat(window);
+      await mine.open(agent);
+      await mine.say(command);
+      await mine.button(/^Allow/).waitFor();
+      await inFurtherWindow(window, async (theirs, { page }) => {
+        await theirs.reopen(command);
+        await theirs.button(/^Allow/).waitFor();
+        await page.screenshot({ path: `out/screenshots/own-chat-${agent.slice(2)}-shared.png` });
+        await theirs.button(/^Allow/).click();
+        await mine.button(/^Allow/).waitFor({ state: 'detached' });
+        await until(() => existsSync(log), 'the command has run');
+        await theirs.say('read notes.txt');
+        await mine.said('Buy ink').waitFor();
+        await theirs.said('Buy ink').waitFor();
+        for (const one of [mine, theirs]) assert.equal(await one.button(/^Allow/).count(), 0);
+        assert.equal(readFileSync(log, 'utf8'), 'once\n');
+        await mine.said('By VS Code 2').waitFor();
+        await page.screenshot({ path: `out/screenshots/own-chat-${agent.slice(2)}-shared-answered.png` });
+      });
+    }),
+  );
 
 for (const agent of AGENTS)
   test(
