@@ -316,7 +316,7 @@ test(
 
 test(
   "the host is started by its command; where VS Code's chat cannot be connected from, it is said what to do",
-  inWindow(async ({ window, running }) => {
+  inWindow(async ({ window, storage, running }) => {
     await window.command('Parley: Start Agent Host');
     await window.command('Notifications: Show Notifications');
     await window.notification('The agent host is running at').waitFor();
@@ -326,10 +326,18 @@ test(
     await window.command('Notifications: Show Notifications');
     const missing = window.notification('This window has no setting chat.remoteAgentHosts');
     await missing.waitFor();
-    assert.match((await missing.textContent()) ?? '', /start the server of VS Code with --agent-host-bridge-port \d+ /);
+    const options = /--agent-host-bridge-port \d+ --agent-host-bridge-connection-token /;
+    const shown = (await missing.textContent()) ?? '';
+    assert.match(shown, new RegExp(`${options.source}…`));
+    const host = runningHost(path.join(storage, 'host'));
+    assert.ok(host && !shown.includes(host.token));
     await window.pictures('hosted-connect');
+    await window.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await missing.getByRole('button', { name: 'Copy' }).click();
-    await window.tab('settings.json').waitFor();
+    await missing.waitFor({ state: 'detached' });
+    const copied = () => window.page.evaluate<string>('navigator.clipboard.readText()');
+    await until(async () => options.test(await copied()), 'the options are copied');
+    assert.ok((await copied()).endsWith(host.token), 'with the token, which is shown nowhere');
     await window.command('Parley: Stop Agent Host');
     await until(() => running('parley.js').length === 0, 'the host is gone');
   }),
