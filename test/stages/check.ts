@@ -11,7 +11,7 @@ export async function build(tally: Tally): Promise<boolean> {
 
 /** Type-checks the programs and lints everything. */
 export async function check(tally: Tally): Promise<void> {
-  for (const project of ['.', 'src/session', 'src/conversation', 'webview', 'test/webview']) {
+  for (const project of ['.', 'src/session', 'src/conversation', 'build/machines', 'webview', 'test/webview']) {
     await tally.step(`typecheck ${project}`, () => npm('exec', '--no', '--', 'tsc', '-p', project, '--pretty', 'false'));
   }
   await tally.step('lint', () => npm('run', '-s', 'lint', '--', '--colors=off'));
