@@ -120,19 +120,39 @@ test('the table catches what it is there for', () => {
   for (const [file, target] of planted) assert.notEqual(offence(file, target), undefined, `${file} -> ${target}`);
 });
 
+/** Has a table of how parley-agent is started over each protocol (CONTRIBUTING.md). */
+const STARTS_OUR_AGENT = 'src/headless.ts';
 /** Where shared code asks which protocol it has to do with; whatever differs belongs into the folder of the protocol. */
 const asked = ({ path: file, code }: Source): readonly string[] => {
   if (protocolOf(file) !== undefined || file.startsWith('src/agent/')) return [];
-  const ids = '(?:kimi-wire|acp|a2a|qwen|ai-sdk|ahp)';
-  return [
-    ...code.matchAll(new RegExp(`\\bprotocol\\s*[!=]==?\\s*'[\\w-]+'|[!=]==?\\s*'${ids}'|'${ids}'\\s*[!=]==?|\\bcase\\s+'${ids}'`, 'g')),
-  ].map(([found]) => `${file}: ${found}`);
+  const id = `['"](?:kimi-wire|acp|a2a|qwen|ai-sdk|ahp)['"]`;
+  const compared = String.raw`\bprotocol\s*[!=]==?\s*['"][\w-]+['"]|[!=]==?\s*${id}|${id}\s*[!=]==?|\bcase\s+${id}`;
+  // A list or a pattern that is asked for it, and a part of its name.
+  const listed = String.raw`\.(?:includes|has|indexOf|test)\((?:\w+\??\.)*protocol\)|\bprotocol\??\.(?:startsWith|endsWith|includes|match|search|indexOf)\(`;
+  const ways = file === STARTS_OUR_AGENT ? compared : `${compared}|${listed}`;
+  const found = [...code.matchAll(new RegExp(ways, 'g'))].map(([one]) => one);
+  // A table of names of protocols: shared code may be handed one (the registry), never write it.
+  const names = new RegExp(String.raw`(?<=[{,]\s*)(?:${id}|kimi-wire|acp|a2a|qwen|ahp)\s*:`, 'g');
+  const indexed = /\[(?:\w+\??\.)*protocol\]/.exec(code)?.[0];
+  if (file !== STARTS_OUR_AGENT && indexed !== undefined && names.test(code)) found.push(indexed);
+  return found.map((one) => `${file}: ${one}`);
 };
 
 test('shared code does not ask for the protocol', () => {
   assert.deepEqual(sources.flatMap(asked), []);
   const code = "if (profile.protocol === 'x') go();\nswitch (id) { case 'acp': go(); }\nif ('qwen' !== id) go();\n";
   assert.deepEqual(asked({ path: 'src/live/x.ts', text: code, code }).length, 3);
+  const hidden = [
+    "if (['acp', 'qwen'].includes(agent.protocol)) go();",
+    'if (OLD.has(protocol)) go();',
+    'if (/^a/.test(profile.protocol)) go();',
+    "if (profile.protocol.startsWith('kimi')) go();",
+    "const slow = ({ 'ai-sdk': true } as Record<string, true>)[profile.protocol];",
+    'const TIMES = { acp: 1, qwen: 2 };\nconst time = TIMES[agent.protocol];',
+  ];
+  for (const planted of hidden) assert.equal(asked({ path: 'src/live/x.ts', text: planted, code: planted }).length, 1, planted);
+  const handed = "const protocol = protocols[profile.protocol];\nconst known = { protocol: 'acp' };\n";
+  assert.deepEqual(asked({ path: 'src/live/x.ts', text: handed, code: handed }), []);
   assert.deepEqual(asked({ path: 'src/protocols/acp/x.ts', text: code, code }), []);
 });
 
