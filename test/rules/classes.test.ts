@@ -81,7 +81,7 @@ test('a class has at most six collaborators', () => {
 /** The closures of a class with these members, without their lines. */
 function found(members: string): readonly string[] {
   const code = `
-class Part { constructor(given: unknown) {} run(): void {} attach(given: unknown): void {} onRun: unknown; dispose(): void {} }
+class Part { constructor(given: unknown) {} run(): void {} attach(given: unknown): void {} onRun: unknown; hooks: unknown[] = []; readonly on = { run: undefined as unknown }; dispose(): void {} }
 function makePart(given: unknown): Part { return new Part(undefined); }
 async function makeLater(given: unknown): Promise<Part> { return new Part(undefined); }
 function listenTo(given: unknown): { dispose(): void } { return { dispose() {} }; }
@@ -138,6 +138,26 @@ test('closures: by way of a variable, another function, a method that collects t
 test('closures: through a method or a member of a part that is there already', () => {
   assert.deepEqual(found('  readonly #b = new Part(1);\n  a(): void {\n    this.#b.attach(() => this.#c());\n  }'), ['() => this.#c()']);
   assert.deepEqual(found('  readonly #b = new Part(1);\n  a(): void {\n    this.#b.onRun = () => this.#c();\n  }'), ['() => this.#c()']);
+});
+
+test('closures: into a collection or an object of a part', () => {
+  const held = '  readonly #b = new Part(1);\n';
+  assert.deepEqual(found(`${held}  a(): void {\n    this.#b.hooks.push(() => this.#c());\n  }`), ['() => this.#c()']);
+  assert.deepEqual(found(`${held}  a(): void {\n    this.#b.on.run = () => this.#c();\n  }`), ['() => this.#c()']);
+  assert.deepEqual(found('  readonly #own: unknown[] = [];\n  a(): void {\n    this.#own.push(() => this.#c());\n  }'), []);
+});
+
+test('closures: members of a literal and functions that reach the class by a variable', () => {
+  const self = '  a(): void {\n    const self = this;\n    ';
+  assert.deepEqual(found(`${self}new Part({ get go() { return self.#count; } });\n  }`), ['get go() { return self.#count; }']);
+  assert.deepEqual(found(`${self}new Part({ go() { self.#c(); } });\n  }`), ['go() { self.#c(); }']);
+  assert.deepEqual(found(`${self}new Part(function () { self.#c(); });\n  }`), ['function () { self.#c(); }']);
+  assert.deepEqual(found('  a(): void {\n    new Part({ count: 1, get go() { return this.count; } });\n  }'), []);
+});
+
+test('a class that is an expression is measured as any other', () => {
+  const code = 'const A = class Inner {\n  #a = 0;\n  #b = 0;\n};\nexport { A };\n';
+  assert.deepEqual(changing(code), ['#a', '#b']);
 });
 
 test('closures: not the platform, a subscription, a function that keeps nothing, or data', () => {

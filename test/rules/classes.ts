@@ -1,6 +1,5 @@
 import {
   type CallExpression,
-  type ClassDeclaration,
   isArrayLiteralExpression,
   isArrowFunction,
   isAsExpression,
@@ -12,6 +11,7 @@ import {
   isConditionalExpression,
   isFunctionDeclaration,
   isFunctionExpression,
+  isGetAccessorDeclaration,
   isIdentifier,
   isMethodDeclaration,
   isNewExpression,
@@ -25,6 +25,7 @@ import {
   isPropertyDeclaration,
   isPropertySignatureDeclaration,
   isReturnStatement,
+  isSetAccessorDeclaration,
   isShorthandPropertyAssignment,
   isSpreadAssignment,
   isSpreadElement,
@@ -37,7 +38,7 @@ import {
   SyntaxKind,
 } from 'typescript/unstable/ast';
 import { SignatureKind, type Symbol as TsSymbol, type Type } from 'typescript/unstable/sync';
-import type { OwnClass, Types } from './program.ts';
+import type { ClassNode, OwnClass, Types } from './program.ts';
 
 /*
  * Closures over itself that a class hands to its own parts.
@@ -79,16 +80,17 @@ export function closuresOf({ node, types }: OwnClass): readonly string[] {
 }
 
 /**
- * What is handed to a part that is there already: assigned to its member, or passed to a method that returns nothing (a method that returns something
+ * What is handed to a part that is there already: assigned to its member, put into a collection of it, or passed to a method that returns nothing (a method that returns something
  * subscribes, or calls and is done).
  */
 function givenToPart(node: Node, types: Types): readonly Node[] {
   if (isBinaryExpression(node) && isAssignment(node.operatorToken.kind)) {
     const { left, right } = node;
-    return isPropertyAccessExpression(left) && isHeldPart(left.expression, types) ? [right] : [];
+    return isPropertyAccessExpression(left) && isInHeldPart(left.expression, types) ? [right] : [];
   }
   if (!isCallExpression(node) || !isPropertyAccessExpression(node.expression)) return [];
-  const { expression: part } = node.expression;
+  const { expression: part, name } = node.expression;
+  if (FILLING.has(name.text) && isPropertyAccessExpression(part) && isInHeldPart(part.expression, types)) return node.arguments;
   const returnsNothing = types.checker.typeToString(types.checker.getTypeAtLocation(node) as Type) === 'void';
   return returnsNothing && isHeldPart(part, types) ? node.arguments : [];
 }
@@ -101,9 +103,14 @@ function isHeldPart(node: Node, types: Types): boolean {
   return declared !== undefined && isClassDeclaration(declared) && declared.name?.text !== 'Lifetime';
 }
 
+/** A part, or something in it: `this.#part.hooks`. */
+function isInHeldPart(node: Node, types: Types): boolean {
+  return isHeldPart(node, types) || (isPropertyAccessExpression(node) && isInHeldPart(node.expression, types));
+}
+
 type Making = NewExpression | CallExpression;
 
-function makesPart(making: Making, owner: ClassDeclaration, types: Types): boolean {
+function makesPart(making: Making, owner: ClassNode, types: Types): boolean {
   const callee = making.expression;
   const name = isPropertyAccessExpression(callee) ? callee.name : callee;
   if (!types.ownDeclaration(types.symbolAt(name))) return false;
@@ -128,7 +135,7 @@ function isPart(type: Type | undefined, types: Types): boolean {
 }
 
 /** True when the value ends up in a field. */
-function isKept(value: Node, owner: ClassDeclaration): boolean {
+function isKept(value: Node, owner: ClassNode): boolean {
   const { parent } = value;
   if (isPropertyDeclaration(parent)) return true;
   if (isBinaryExpression(parent) && parent.operatorToken.kind !== SyntaxKind.CommaToken) {
@@ -162,7 +169,7 @@ function isOfThis(node: Node): boolean {
 }
 
 /** Where a variable is used behind its declaration, by its name. */
-function usesOf(name: string, declaration: Node, owner: ClassDeclaration): readonly Node[] {
+function usesOf(name: string, declaration: Node, owner: ClassNode): readonly Node[] {
   const found: Node[] = [];
   const visit = (node: Node): void => {
     const isItsOwn = isIdentifier(node) && node.text === name && node.pos > declaration.pos && node.parent !== declaration;
@@ -174,7 +181,7 @@ function usesOf(name: string, declaration: Node, owner: ClassDeclaration): reado
 }
 
 /** The member of the class around a node. */
-function scopeOf(node: Node, owner: ClassDeclaration): Node {
+function scopeOf(node: Node, owner: ClassNode): Node {
   let at = node;
   while (at.parent !== owner) at = at.parent;
   return at;
@@ -182,11 +189,11 @@ function scopeOf(node: Node, owner: ClassDeclaration): Node {
 
 /** What is in an argument, as far as the class itself says. */
 class Given {
-  readonly #owner: ClassDeclaration;
+  readonly #owner: ClassNode;
   readonly #methods = new Map<string, Node>();
   readonly #variables: { readonly name: string; readonly scope: Node; readonly value: Node }[] = [];
 
-  constructor(owner: ClassDeclaration) {
+  constructor(owner: ClassNode) {
     this.#owner = owner;
     for (const member of owner.members) {
       const isFunction = isPropertyDeclaration(member) && member.initializer !== undefined && isArrowFunction(member.initializer);
@@ -206,7 +213,8 @@ class Given {
     const inside = (node: Node): readonly Node[] => this.closuresIn(node, [...seen, given]);
     if (given.kind === SyntaxKind.ThisKeyword) return [given];
     if (isArrowFunction(given)) return this.#usesThis(given) ? [given] : [];
-    if (isFunctionExpression(given)) return [];
+    // Its own `this` is another; the class is reached by a variable.
+    if (isFunctionExpression(given) || LITERAL_MEMBERS.some((is) => is(given))) return this.#usesVariable(given) ? [given] : [];
     if (isIdentifier(given)) return this.#valuesOf(given).flatMap(inside);
     if (isShorthandPropertyAssignment(given)) return isIdentifier(given.name) ? this.#valuesOf(given.name).flatMap(inside) : [];
     if (isPropertyAssignment(given)) return inside(given.initializer);
@@ -235,6 +243,12 @@ class Given {
     return node.forEachChild((child) => this.#usesThis(child, [...seen, node]) || undefined) ?? false;
   }
 
+  /** By a variable that stands for `this` or for a function that uses it. */
+  #usesVariable(node: Node): boolean {
+    const values = isIdentifier(node) ? this.#valuesOf(node).filter((value) => isArrowFunction(value) || isThis(value)) : [];
+    return values.some((value) => this.#usesThis(value)) || (node.forEachChild((child) => this.#usesVariable(child) || undefined) ?? false);
+  }
+
   /** The function, object or `this` that a variable of the same member stands for. */
   #valuesOf({ text, parent }: Node & { readonly text: string }): readonly Node[] {
     const scope = scopeOf(parent, this.#owner);
@@ -243,6 +257,7 @@ class Given {
       .map(({ value }) => value);
   }
 }
+const LITERAL_MEMBERS: readonly ((node: Node) => boolean)[] = [isMethodDeclaration, isGetAccessorDeclaration, isSetAccessorDeclaration];
 const isThis = (node: Node): boolean => node.kind === SyntaxKind.ThisKeyword;
 const HANDED: readonly ((node: Node) => boolean)[] = [
   isArrowFunction,
@@ -289,7 +304,7 @@ export function changingIn({ node, types }: OwnClass): readonly string[] {
 }
 
 /** Variables around the class, of its module or of a function that it is declared in, that it assigns. */
-function variablesChangedIn(owner: ClassDeclaration): readonly string[] {
+function variablesChangedIn(owner: ClassNode): readonly string[] {
   const around = new Set<string>();
   for (let at: Node | undefined = owner.parent; at; at = at.parent) {
     if (!('statements' in at)) continue;
@@ -329,7 +344,7 @@ function changingMembers(type: Type | undefined, changed: ReadonlySet<string>, t
 }
 
 /** By the name of a field: the members of what it holds that the class assigns or fills, also by way of a variable. */
-function changesThroughFields(owner: ClassDeclaration): ReadonlyMap<string, ReadonlySet<string>> {
+function changesThroughFields(owner: ClassNode): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>();
   const aliases = new Map<Node, Map<string, string>>();
   const fieldOf = (held: Node): string | undefined => {
@@ -369,7 +384,7 @@ function isCollection(value: Node | undefined): boolean {
   if (!value) return false;
   return isNewExpression(value) ? /^(?:Map|Set|WeakMap)$/.test(value.expression.getText()) : isArrayLiteralExpression(value);
 }
-function extendsStep(node: ClassDeclaration, types: Types): boolean {
+function extendsStep(node: ClassNode, types: Types): boolean {
   const [base] = node.heritageClauses?.find(({ token }) => token === SyntaxKind.ExtendsKeyword)?.types ?? [];
   if (!base) return node.name?.text === 'Step';
   const above = types.ownDeclaration(types.symbolAt(base.expression));

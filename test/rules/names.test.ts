@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { skeletonOf } from './measures.ts';
 import { type Source, sourcesUnder } from './sources.ts';
 
 /* One name for one thing: a reader who meets a class knows which one it is without looking at the imports. */
@@ -15,12 +16,23 @@ interface Declaration {
 
 function declarationsOf({ path, code }: Source): readonly Declaration[] {
   const declared = /^(?:export )?(?:abstract )?(?:class|interface|enum|type(?= \w+\s*(?:<[^=]*>\s*)?=)) (\w+)/gm;
-  return [...code.matchAll(declared)].map(([head, name = '']) => ({
-    path,
-    name,
-    isClass: /\bclass /.test(head),
-    isExported: head.startsWith('export '),
-  }));
+  // Inside a function or a block, and as an expression, with its own name or that of its variable.
+  const inner =
+    /^[ \t]+(?:abstract )?class (\w+)|(?:[=(,:?]|\breturn)\s*class (?!extends\b)(\w+)|\b(?:const|let) (\w+)[^=\n]*=\s*class\b(?! (?!extends\b)\w)/gm;
+  return [
+    ...[...code.matchAll(declared)].map(([head, name = '']) => ({
+      path,
+      name,
+      isClass: /\bclass /.test(head),
+      isExported: head.startsWith('export '),
+    })),
+    ...[...skeletonOf(code).matchAll(inner)].map(([, nested, named, held]) => ({
+      path,
+      name: nested ?? named ?? held ?? '',
+      isClass: true,
+      isExported: false,
+    })),
+  ];
 }
 
 function byName(files: readonly Source[]): ReadonlyMap<string, readonly Declaration[]> {
@@ -50,6 +62,15 @@ test('no name of a class is declared twice', () => {
     planted('export class Only {}\n', 'src/d.ts'),
     planted("import {\n  type Only,\n} from './d.ts';\n", 'src/e.ts'),
   ];
+  const inner = [
+    planted('class A {}\nclass B {}\nclass C {}\nclass D {}\n', 'src/f.ts'),
+    planted('function make() {\n  class A {}\n  return class B extends A {};\n}\n', 'src/g.ts'),
+    planted('const x = class C {};\nconst D = class extends C {};\nconst E = class extends C {};\n', 'src/h.ts'),
+  ];
+  assert.deepEqual(
+    sharedByClasses(inner).map((one) => one.split(':')[0]),
+    ['A', 'B', 'C', 'D'],
+  );
   assert.deepEqual(sharedByClasses(all), ['Chat: src/a.ts, webview/b.ts', 'Peer: src/a.ts, src/c.ts']);
 });
 

@@ -1,13 +1,22 @@
 import path from 'node:path';
-import { type ClassDeclaration, isClassDeclaration, type Node, type SourceFile, SyntaxKind } from 'typescript/unstable/ast';
+import {
+  type ClassDeclaration,
+  type ClassExpression,
+  isClassDeclaration,
+  isClassExpression,
+  type Node,
+  type SourceFile,
+  SyntaxKind,
+} from 'typescript/unstable/ast';
 import { createVirtualFileSystem } from 'typescript/unstable/fs';
 import { API, type Checker, type Project, type Symbol as TsSymbol } from 'typescript/unstable/sync';
 
+export type ClassNode = ClassDeclaration | ClassExpression;
 /** A class of ours with the project that knows its types. */
 export interface OwnClass {
   /** Relative to the root of the project. */
   readonly file: string;
-  readonly node: ClassDeclaration;
+  readonly node: ClassNode;
   readonly types: Types;
 }
 
@@ -58,7 +67,7 @@ export function measureFiles<T>(
 export function classesIn({ file, source, types }: OwnFile): readonly OwnClass[] {
   const found: OwnClass[] = [];
   const visit = (node: Node): void => {
-    if (isClassDeclaration(node)) found.push({ file, node, types });
+    if (isClassDeclaration(node) || isClassExpression(node)) found.push({ file, node, types });
     node.forEachChild(visit);
   };
   visit(source);
@@ -77,7 +86,7 @@ export function measurePlanted<T>(code: string, measure: (own: OwnFile) => reado
 }
 /** The little of the platform that planted code uses. */
 const PLATFORM = `
-interface Array<T> { push(one: T): void; map<U>(f: (one: T) => U): U[] }
+interface Array<T> { push(one: T): number; map<U>(f: (one: T) => U): U[] }
 interface Boolean {} interface CallableFunction { bind(self: unknown): any } interface Function {} interface IArguments {}
 interface NewableFunction {} interface Number {} interface Object {} interface RegExp {} interface String {}
 interface Map<K, V> { set(key: K, value: V): void } interface Set<T> { add(one: T): void } interface Promise<T> { then(f: (one: T) => void): void }
