@@ -8,7 +8,7 @@ import type { Approval, Ask, Option, Session } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
 import { byPath, forSession, optionName, rejection, saysByTitle } from './select.ts';
 import { elsewhere, isAllLeftOut } from './shownApproval.ts';
-import { suggestedRules } from './suggestedRules.ts';
+import { sessionRule, suggestedRules } from './suggestedRules.ts';
 
 /** The keys of answers, the same for every agent: once, session (or wider), always, reject, feedback. */
 export type AnswerLetter = 'A' | 'S' | 'W' | 'R' | 'F';
@@ -94,8 +94,7 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: AnswerSetting)
   const [once] = allowing.length === 1 && !(ask.detail.type === 'text' && ask.detail.unknown) ? allowing : [];
   const offered = by('allow_always');
   const lasts = allowing.length === 0 && !ask.ours && offered.length > 0 && (found.length > 0 || isChange(ask));
-  const rules = once && standard && !grave ? suggestedRules(ask, cwd) : [];
-  const [rule] = rules;
+  const rule = once && standard && !grave ? sessionRule(suggestedRules(ask, cwd)) : undefined;
   // One press for a command is not for every later one, of which the dangerous ones would come without a question.
   const command = ask.detail.type === 'command' ? ask.detail.command : undefined;
   const isReplaced = (option: Option) => isTooWide(option, ask) || (rule && command !== undefined && namesAll(option.label, command));

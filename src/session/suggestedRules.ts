@@ -57,6 +57,11 @@ export function suggestedRules(ask: Approval, cwd: string): readonly SuggestedRu
   }
 }
 
+/** The one of these that an answer for the session makes: a session edits more than one file of a folder. */
+export function sessionRule(suggested: readonly SuggestedRule[]): SuggestedRule | undefined {
+  return suggested.find(({ rule: { kind, pattern } }) => kind === 'edit' && pattern?.endsWith(BELOW)) ?? suggested[0];
+}
+
 /** Dangers that delete data, run anything or change what runs by itself: only the exact command may be allowed again. */
 const NARROW: ReadonlySet<DangerKind> = new Set(['deletes', 'overwrites', 'stops', 'code', 'steers']);
 
@@ -102,7 +107,7 @@ function editRules(paths: readonly string[], isAskedEachTime: boolean): readonly
   const folder = commonFolder(paths);
   const inFolder = folder === '' ? [] : [rule('edit', `${escaped(folder)}${BELOW}`)];
   const one = new Set(paths).size === 1 ? [rule('edit', escaped(first))] : [];
-  return [...inFolder, ...one, rule('edit')];
+  return [...one, ...inFolder, rule('edit')];
 }
 
 /** The innermost folder that holds all of them; '' for that of the workspace. */

@@ -19,7 +19,7 @@ test('rules are offered in plain words, the narrowest first', () => {
   assert.deepEqual(offered({ type: 'command', command: 'git commit -m x' }), ['git commit -m x', 'commands that begin with git commit']);
   assert.deepEqual(offered({ type: 'command', command: 'echo a\necho b' }), ['echo a … (2 lines)']);
   const diffs = [{ path: '/w/src/a.ts', before: 'a', after: 'b' }];
-  assert.deepEqual(offered({ type: 'edit', diffs }), ['edits in src/', 'edits in src/a.ts', 'all edits in this workspace']);
+  assert.deepEqual(offered({ type: 'edit', diffs }), ['edits in src/a.ts', 'edits in src/', 'all edits in this workspace']);
   const files = ['/w/src/a/x.ts', '/w/src/b/y.ts'].map((path) => ({ path, before: 'a', after: 'b' }));
   assert.deepEqual(offered({ type: 'edit', diffs: files }), ['edits in src/', 'all edits in this workspace']);
   assert.deepEqual(offered({ type: 'edit', diffs: [{ path: '/w/a.md', before: 'a', after: 'b' }] }), [
