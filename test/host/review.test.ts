@@ -338,6 +338,36 @@ describe('review of changes', () => {
     assert.match(said.join(), /: edited by you$/);
   });
 
+  it('a proposal that was answered meanwhile is not put back, and the button says so', async () => {
+    const said: string[] = [];
+    const shown = vscode.window.showInformationMessage;
+    let press = () => {};
+    const answering = (text: string, ...buttons: readonly string[]) => {
+      said.push(text);
+      return new Promise((resolve) => {
+        press = () => resolve(buttons[0]);
+      });
+    };
+    Object.assign(vscode.window, { showInformationMessage: answering });
+    try {
+      fakeHost.open(edit('1', [{ path: 'x.txt', before: 'one', after: 'ONE' }], true));
+      writeFileSync(file, 'one');
+      await review.openAsk('a', '1');
+      const input = front();
+      assert.ok(input instanceof vscode.TabInputTextDiff);
+      const change = new vscode.WorkspaceEdit();
+      change.insert(input.modified, new vscode.Position(0, 0), 'hello');
+      assert.equal(await vscode.workspace.applyEdit(change), true);
+      await settled(() => said.some((text) => text.endsWith(': edited by you')));
+      const pressed = press;
+      fakeHost.get('a')?.send({ type: 'answer', askId: '1', answer: { kind: 'option', optionId: 'no' } });
+      pressed();
+      await settled(() => said.some((text) => text.endsWith(': Answered')));
+    } finally {
+      Object.assign(vscode.window, { showInformationMessage: shown });
+    }
+  });
+
   it('a piece of a file is plain text: it is not checked as a file of its language', async () => {
     fakeHost.open(edit('1', [{ path: 'no.json', before: '"a": 1', after: '"a": 2', excerpt: { beforeLine: 1 } }]));
     await review.openAsk('a', '1');

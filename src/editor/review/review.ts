@@ -378,7 +378,10 @@ export class Review implements Disposable {
       subject.editable === 'carried' || isLeftOut
         ? `${path.basename(subject.named)}: ${vscode.l10n.t('edited by you')}`
         : vscode.l10n.t('Allowing it writes your text after the agent’s own edit. The agent is told with your next prompt.');
-    if ((await vscode.window.showInformationMessage(text, back)) !== back || !this.#stillOpen(subject.sessionId, subject.askId)) return;
+    if ((await vscode.window.showInformationMessage(text, back)) !== back) return;
+    // The notification outlives the request.
+    if (!this.#stillOpen(subject.sessionId, subject.askId))
+      return void vscode.window.showInformationMessage(`${path.basename(subject.named)}: ${vscode.l10n.t('Answered')}`);
     await replaceText(right, subject.proposed.after ?? '');
   }
 
