@@ -4,6 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { uriOfPath } from '../../src/base/paths.ts';
 import type { Effect, Input, Machine } from '../../src/conversation/machine.ts';
+import type { Quirk } from '../../src/conversation/quirk.ts';
 import type { ConversationState } from '../../src/conversation/state.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Approval, Ask } from '../../src/session/model.ts';
@@ -68,10 +69,6 @@ export function testTranscripts<S extends ConversationState>(protocol: Transcrip
   }
 }
 
-/** A row of a table of quirks: the title of the transcript that fails without it. */
-export interface Quirk {
-  readonly transcript: string;
-}
 /** Fails where a title stands twice, or a quirk names none. */
 export function assertTitles({ folder }: { readonly folder: string }, quirks: readonly Quirk[]): void {
   const titles = casesIn(folder).map(({ title }) => title);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Quirk } from '../../src/conversation/quirk.ts';
 import type { ConversationState } from '../../src/conversation/state.ts';
 import { QUIRKS as A2A_QUIRKS } from '../../src/protocols/a2a/quirks.ts';
 import { QUIRKS as ACP_QUIRKS } from '../../src/protocols/acp/quirks.ts';
@@ -7,7 +8,7 @@ import { QUIRKS as AI_SDK_QUIRKS } from '../../src/protocols/ai-sdk/quirks.ts';
 import { QUIRKS as WIRE_QUIRKS } from '../../src/protocols/kimi-wire/quirks.ts';
 import { QUIRKS as QWEN_QUIRKS } from '../../src/protocols/qwen/quirks.ts';
 import { protocols } from '../../src/protocols/registry.ts';
-import { assertTitles, type Quirk, type TranscriptProtocol, testTranscripts } from '../conversation/transcripts.ts';
+import { assertTitles, type TranscriptProtocol, testTranscripts } from '../conversation/transcripts.ts';
 import { a2aCases } from './a2a/cases.ts';
 import { acpCases } from './acp/cases.ts';
 import { ahpCases } from './ahp/cases.ts';
@@ -27,7 +28,7 @@ function testProtocol<S extends ConversationState>(cases: TranscriptProtocol<S>,
 
 testProtocol(wireCases, WIRE_QUIRKS);
 testProtocol(acpCases, ACP_QUIRKS);
-testProtocol(a2aCases, Object.values(A2A_QUIRKS));
+testProtocol(a2aCases, A2A_QUIRKS);
 testProtocol(qwenCases, QWEN_QUIRKS);
 testProtocol(aiSdkCases, AI_SDK_QUIRKS);
 testProtocol(ahpCases);

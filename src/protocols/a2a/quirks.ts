@@ -1,3 +1,4 @@
+import type { Quirk } from '../../conversation/quirk.ts';
 import type { A2aPeer } from './card.ts';
 
 /*
@@ -5,65 +6,83 @@ import type { A2aPeer } from './card.ts';
  * published, and its source of August 2026 (`later`). Each row names the transcript that fails without it (test/protocols/a2a/cases).
  */
 
-interface A2aQuirk {
-  readonly seenIn: 'early' | 'later' | 'both';
-  readonly what: string;
-  readonly transcript: string;
+type Generation = 'early' | 'later' | 'both';
+interface A2aQuirk extends Quirk {
+  readonly generation: Generation;
 }
 
-export const QUIRKS = {
-  untrustedTasks: {
-    seenIn: 'both',
+export const QUIRKS = [
+  {
+    id: 'untrustedTasks',
+    peers: 'Gemini CLI',
+    generation: 'both',
     what: 'A task that is made by a message counts as untrusted, and then uses no tool servers. One that is made by POST /tasks is as trusted as it says.',
     transcript: 'the Gemini CLI server: a task is made beforehand, since one made by a message counts as untrusted',
   },
-  turnHangsOnConnection: {
-    seenIn: 'both',
+  {
+    id: 'turnHangsOnConnection',
+    peers: 'Gemini CLI',
+    generation: 'both',
     what: 'A turn ends when the connection of its request does. So that connection is kept, closing it is what stops a command, and nothing goes on without it.',
     transcript: 'a stop hangs up: closing the turn’s connection ends its command',
   },
-  abortedTaskFails: {
-    seenIn: 'later',
+  {
+    id: 'abortedTaskFails',
+    peers: 'Gemini CLI of August 2026',
+    generation: 'later',
     what: 'A task whose turn was aborted fails with the next one.',
     transcript: 'the later generation goes on with another task after its connection was lost',
   },
-  cancelEndsConversation: {
-    seenIn: 'early',
+  {
+    id: 'cancelEndsConversation',
+    peers: 'Gemini CLI 0.25.2',
+    generation: 'early',
     what: 'tasks/cancel ends the task and stops nothing.',
     transcript: 'the earlier generation is stopped without a cancel, which would end the conversation',
   },
-  refusalStops: {
-    seenIn: 'both',
+  {
+    id: 'refusalStops',
+    peers: 'Gemini CLI',
+    generation: 'both',
     what: 'Refusing one call cancels all calls of that answer and ends the turn; the task stays usable.',
     transcript: 'refusing what waits is the gentle stop',
   },
-  decisionsUnconfirmed: {
-    seenIn: 'both',
+  {
+    id: 'decisionsUnconfirmed',
+    peers: 'Gemini CLI',
+    generation: 'both',
     what: 'It may rest without a word about a call that was allowed; its record of the task has nothing about it either.',
     transcript: 'the Gemini CLI server rests without a word about what was allowed',
   },
-  takesNoEdits: {
-    seenIn: 'early',
+  {
+    id: 'takesNoEdits',
+    peers: 'Gemini CLI 0.25.2',
+    generation: 'early',
     what: 'A decision with newContent puts the call back to waiting, and nobody can answer it again. The text is written after the call.',
     transcript: 'the earlier generation cannot be told of changes: they are written once the call is done',
   },
-  forgetsContext: {
-    seenIn: 'both',
+  {
+    id: 'forgetsContext',
+    peers: 'Gemini CLI',
+    generation: 'both',
     what: 'A new task knows nothing of the one before it, although both have the same context.',
     transcript: 'the Gemini CLI server is told of the conversation after a stop, although the context goes on',
   },
-  losesHistory: {
-    seenIn: 'both',
+  {
+    id: 'losesHistory',
+    peers: 'Gemini CLI',
+    generation: 'both',
     what: 'Of each answer the record of a task holds the first piece only.',
     transcript: 'a task of the Gemini CLI server is not read for what was missed',
   },
-} as const satisfies Readonly<Record<string, A2aQuirk>>;
-export type QuirkId = keyof typeof QUIRKS;
+] as const satisfies readonly A2aQuirk[];
+export type QuirkId = (typeof QUIRKS)[number]['id'];
+const GENERATIONS = new Map<QuirkId, Generation>(QUIRKS.map(({ id, generation }) => [id, generation]));
 
 /** For an agent that is Gemini CLI's server; `later`: its later generation. */
 export function hasQuirk(id: QuirkId, later: boolean): boolean {
-  const { seenIn } = QUIRKS[id];
-  return seenIn === 'both' || (seenIn === 'later') === later;
+  const generation = GENERATIONS.get(id);
+  return generation === 'both' || (generation === 'later') === later;
 }
 /** The agent is Gemini CLI's server, and has this quirk in its generation. */
 export function geminiHas({ agent, newer }: AgentFacts, id: QuirkId): boolean {

@@ -1,88 +1,72 @@
-/**
- * Deviations of single agents, by the name they give at initialize. Each entry holds for a range of versions and names the recorded case in
- * test/protocols/acp that proves it. Deviations that show in the messages themselves are handled without an entry.
- */
-export interface Quirks {
-  /** An error for a missing file makes every new file fail: answer with an empty text. */
-  readonly missingFileIsEmpty?: true;
-  /** A tool server that is started as a process is refused; only an address will do. */
-  readonly noProcessTools?: true;
-  /** It writes files itself and only tells us: refusing a write changes nothing. */
-  readonly mirrorsWrites?: true;
-  /**
-   * Its record of a conversation is a file named by the minute and the session id, and opening a conversation by that id writes an empty one
-   * first: a load within the minute in which the conversation was begun empties its record, so the load is held until that minute is over.
-   */
-  readonly loadErasesYoung?: true;
-  /** Its record has each message of the user as one piece without an id: two pieces are two messages. */
-  readonly wholePrompts?: true;
-}
+import type { Quirk } from '../../conversation/quirk.ts';
 
-interface Entry {
-  readonly agent: string;
-  /** First version it was seen in, and the first one in which it is gone. */
-  readonly from: string;
+/*
+ * Deviations of single agents, by the name they give at initialize, in every version before `until`. Deviations that show in the messages themselves
+ * are handled for all agents, without a row.
+ */
+
+interface AcpQuirk extends Quirk {
+  /** The first version without it. */
   readonly until?: string;
-  readonly quirks: Quirks;
   /** A recording that proves it, in test/protocols/acp. */
   readonly proof: string;
-  /** The title of the transcript that fails without it. */
-  readonly transcript: string;
 }
 
-export const QUIRKS: readonly Entry[] = [
+export const QUIRKS = [
   {
-    agent: 'gemini-cli',
-    from: '0.61.0',
-    quirks: { missingFileIsEmpty: true },
+    id: 'missingFileIsEmpty',
+    peers: 'gemini-cli',
+    what: 'An error for a missing file makes every new file fail, so such a read is answered with an empty text.',
     proof: 'recorded/gemini-new-file.jsonl',
     transcript: 'quirk: a missing file is empty for an agent that cannot read the error',
   },
   {
-    agent: 'gemini-cli',
-    from: '0.61.0',
-    quirks: { loadErasesYoung: true },
+    id: 'loadErasesYoung',
+    peers: 'gemini-cli',
+    what: 'Its record of a conversation is a file named by the minute and the session id, and opening a conversation by that id writes an empty one first: loading it within the minute in which it was begun empties its record. So the load waits until that minute is over.',
     proof: 'recorded/gemini-load-too-soon.jsonl',
     transcript: 'quirk: a young conversation is loaded when the minute it began in is over',
   },
   {
-    agent: 'opencode',
-    from: '1.18.33',
-    quirks: { mirrorsWrites: true },
+    id: 'mirrorsWrites',
+    peers: 'opencode',
+    what: 'It writes files itself and only reports it, so refusing a write changes nothing.',
     proof: 'recorded/opencode-refused-write.jsonl',
     transcript: 'quirk: an agent that writes by itself only mirrors outside, and is not refused',
   },
   {
-    agent: 'copilot',
-    from: '1.0.102',
-    quirks: { noProcessTools: true },
+    id: 'noProcessTools',
+    peers: 'copilot',
+    what: 'It refuses a tool server that is started as a process; only one with an address is offered.',
     proof: 'recorded/copilot-initialize.jsonl',
     transcript: 'quirk: an agent that refuses tool servers as processes is offered none',
   },
   {
-    agent: 'copilot',
-    from: '1.0.102',
-    quirks: { wholePrompts: true },
+    id: 'wholePrompts',
+    peers: 'copilot',
+    what: 'Its record has each message of the user as one piece without an id, so two pieces are two messages.',
     proof: 'recorded/copilot-whole-prompts.jsonl',
     transcript: 'quirk: each piece of a record in the user’s name is a message of its own, where the agent joins their blocks',
   },
   {
-    agent: 'codex-acp',
-    from: '0.16.0',
+    id: 'wholePrompts',
+    peers: 'codex-acp',
     until: '2.0.0',
-    quirks: { wholePrompts: true },
+    what: 'Its record has each message of the user as one piece without an id, so two pieces are two messages.',
     proof: 'recorded/codex-whole-prompts.jsonl',
     transcript: 'quirk: each piece of a record in the user’s name is a message of its own, where the agent joins their blocks',
   },
-];
+] as const satisfies readonly AcpQuirk[];
+/** The rows that hold for an agent, by their ids. */
+export type Quirks = { readonly [id in (typeof QUIRKS)[number]['id']]?: true };
 
 export function quirksOf(agent: string | undefined, version: string | undefined): Quirks {
-  const found = QUIRKS.filter(
-    (entry) =>
-      entry.agent === agent?.toLowerCase() &&
-      (entry.until === undefined || version === undefined || compareVersions(version, entry.until) < 0),
+  const rows: readonly AcpQuirk[] = QUIRKS;
+  const found = rows.filter(
+    ({ peers, until }) =>
+      peers === agent?.toLowerCase() && (until === undefined || version === undefined || compareVersions(version, until) < 0),
   );
-  return Object.assign({}, ...found.map((entry) => entry.quirks));
+  return Object.fromEntries(found.map(({ id }) => [id, true]));
 }
 
 export const MINUTE = 60_000;

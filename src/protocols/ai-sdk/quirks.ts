@@ -1,16 +1,10 @@
-/**
- * Deviations of single servers from the protocol. No server can be recognised by its name, so each deviation is handled wherever it appears; `transcript` is
- * the title of the transcript that shows it.
- */
-export interface AiSdkQuirk {
-  readonly id: string;
-  /** The servers seen to do it. */
-  readonly peers: string;
-  readonly what: string;
-  readonly transcript: string;
-}
+import type { Quirk } from '../../conversation/quirk.ts';
 
-export const QUIRKS: readonly AiSdkQuirk[] = [
+/**
+ * Deviations of single servers from the protocol. No server can be recognised by its name, so each deviation is handled wherever it appears, and its
+ * transcript is in `test/protocols/ai-sdk/cases`.
+ */
+export const QUIRKS: readonly Quirk[] = [
   {
     id: 'noBlockMarks',
     peers: 'servers in Rust',

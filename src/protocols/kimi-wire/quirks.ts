@@ -1,8 +1,10 @@
+import type { Quirk } from '../../conversation/quirk.ts';
+
 /**
  * Deviations of Wire agents from the protocol. No agent is recognised by its name: each row is handled for every agent, and its
  * transcript in `test/protocols/kimi-wire/cases` fails without that.
  */
-export const QUIRKS: readonly { readonly id: string; readonly peers: string; readonly what: string; readonly transcript: string }[] = [
+export const QUIRKS: readonly Quirk[] = [
   {
     id: 'no handshake',
     peers: 'Kimi CLI before 0.79 (Wire 1.0)',

@@ -1,4 +1,5 @@
 import { t } from '../../base/l10n.ts';
+import type { Quirk } from '../../conversation/quirk.ts';
 import type { ModeChoice } from '../../session/model.ts';
 
 /** How one product of the message dialect differs from the others (docs/protocols/qwen.md §1.1, §12). */
@@ -106,102 +107,96 @@ export function productOf(command: string, args: readonly string[]): Product {
   return words.some((word) => /(^|[\\/@-])claude(-code)?(\.(exe|cmd|js|cjs|mjs))?$/i.test(word)) ? 'claude' : 'qwen';
 }
 
-/** A difference of one product, and the transcript (test/protocols/qwen/cases) that shows how it is met. */
-export interface QwenQuirk {
-  readonly id: string;
-  readonly peers: readonly Product[];
-  readonly what: string;
-  readonly transcript: string;
-}
-export const QUIRKS: readonly QwenQuirk[] = [
+/** Differences of the products. Each row names the transcript (test/protocols/qwen/cases) that shows how it is met. */
+export const QUIRKS: readonly Quirk[] = [
   {
     id: 'startsWithoutAsking',
-    peers: ['qwen'],
+    peers: 'Qwen Code',
     what: 'Without a mode on the command line a classifier approves edits, so one is always given.',
     transcript: 'flags the profile gives itself are not given twice; a mode is always given',
   },
   {
     id: 'firstLine',
-    peers: ['qwen'],
+    peers: 'Qwen Code',
     what: 'The very first line decides what it speaks; a heartbeat there would leave it deaf to control requests.',
     transcript: 'auto: the first line is initialize, the second a heartbeat, in that order',
   },
   {
     id: 'approvalLimit',
-    peers: ['qwen'],
+    peers: 'Qwen Code',
     what: 'It refuses by itself what nobody answered in a minute, or in ten when asked for.',
     transcript: 'nobody answers: the card says until when; refused before the agent gives up, and no button is left',
   },
   {
     id: 'ignoresUpdatedInput',
-    peers: ['qwen'],
+    peers: 'Qwen Code',
     what: 'It runs the original input of an edit, so the version of the user is written here and the agent is told.',
     transcript: 'an edited proposal: this agent does not take it, so it is written here and the agent is told',
   },
   {
     id: 'resultOfSubAgent',
-    peers: ['qwen'],
+    peers: 'Qwen Code',
     what: 'A sub-agent that failed says so as if the turn were over.',
     transcript: "a sub-agent's lines stand under its call; its failure does not end the turn",
   },
   {
     id: 'fieldsInData',
-    peers: ['qwen'],
+    peers: 'Qwen Code',
     what: 'What a system line is about stands in its data.',
     transcript:
       'a sub-agent of Qwen Code in the background: fields are in the data, its card goes on until its task ends, and no text for the model is shown',
   },
   {
     id: 'deniesAgain',
-    peers: ['qwen'],
+    peers: 'Qwen Code',
     what: 'Each result names all that was refused in the session.',
     transcript: 'what was refused without asking is named once, also by an agent that lists it again with every later turn',
   },
   {
     id: 'hidesServerNamedIde',
-    peers: ['claude'],
+    peers: 'Claude Code',
     what: 'It hides the tools of a server called "ide" from the model, so ours has another name.',
     transcript: 'Claude Code is known by its name: its flags, its tools, no probe',
   },
   {
     id: 'answersByQuestion',
-    peers: ['claude'],
+    peers: 'Claude Code',
     what: 'Answers to its questions are filed under the question, not under a number.',
     transcript: 'Claude Code files answers by the question',
   },
   {
     id: 'takesBack',
-    peers: ['claude'],
+    peers: 'Claude Code',
     what: 'It takes requests back by control_cancel_request; then nothing is answered.',
     transcript: 'Claude Code takes a request back: nothing is answered',
   },
   {
     id: 'resetsItself',
-    peers: ['claude'],
+    peers: 'Claude Code',
     what: 'It says in a line of its own that the conversation starts over.',
     transcript: 'Claude Code says itself that the conversation starts over',
   },
   {
     id: 'wholeBeforeStop',
-    peers: ['claude'],
+    peers: 'Claude Code',
     what: 'A whole message comes before the end of its block, and indexes go on.',
     transcript: 'the other order: the whole message before the end of its block, indexes that go on, one message id',
   },
   {
     id: 'interruptions',
-    peers: ['claude'],
+    peers: 'Claude Code',
     what: 'It writes "[Request interrupted" in the user\'s name for its model.',
     transcript: 'that a sub-agent was stopped is no prompt for it',
   },
   {
     id: 'errorsInList',
-    peers: ['claude'],
+    peers: 'Claude Code',
     what: 'Why it did not start stands in `errors`, not in `error`.',
     transcript: 'why Claude Code did not start stands in the list of errors',
   },
   {
     id: 'planWithCall',
-    peers: ['claude'],
+    peers: 'Claude Code',
     what: 'The plan may come with the call alone, and not again with the request about it.',
     transcript: 'the plan that came with the call is what is approved',
   },
