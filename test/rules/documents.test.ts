@@ -153,3 +153,39 @@ test('the tests that the table of what users compare names are there', () => {
   assert.deepEqual(unshown('`e2e/a`: it works, and stays, `e2e/b`, picture `c`', known), ['e2e/b']);
   assert.deepEqual(unshown('`e2e/a`: it fails (in words), `npm run x`', known), ['it fails']);
 });
+
+interface Guides {
+  readonly isThere: (file: string) => boolean;
+  readonly readme: string;
+  readonly agents: string;
+}
+/** What the guides do not say of a protocol: its notes with a link, its row in the README, its section in docs/agents.md. */
+function untold(protocol: string, { isThere, readme, agents }: Guides): readonly string[] {
+  const notes = Object.entries(CASES).find(([, cases]) => cases === protocol)?.[0] ?? protocol;
+  return [
+    ...(isThere(`${FOLDER}/${notes}.md`) ? [] : [`${protocol}: no ${FOLDER}/${notes}.md`]),
+    ...(readme.includes(`\n| \`${protocol}\``) ? [] : [`${protocol}: no row in README.md`]),
+    ...(new RegExp(`^## .*\\(\`${protocol}\`\\)$`, 'm').test(agents) ? [] : [`${protocol}: no section in docs/agents.md`]),
+  ];
+}
+
+test('the guides tell of every protocol', () => {
+  const registry = readFileSync('src/protocols/registry.ts', 'utf8');
+  const [, table = ''] = registry.split('Record<string, Protocol>> = {');
+  const registered = [...table.matchAll(/^ {2}'?([\w-]+)'?[:,]/gm)].map(([, name = '']) => name);
+  assert.ok(registered.length >= 6, registered.join());
+  const guides: Guides = {
+    // Notes without a link to the specification are none.
+    isThere: (file) => existsSync(file) && /https:\/\//.test(readFileSync(file, 'utf8')),
+    readme: readFileSync('README.md', 'utf8'),
+    agents: readFileSync('docs/agents.md', 'utf8'),
+  };
+  assert.deepEqual(
+    registered.flatMap((protocol) => untold(protocol, guides)),
+    [],
+  );
+  const planted: Guides = { isThere: (file) => file.endsWith('wire.md'), readme: '\n| `acp` |', agents: '## A2A (`a2a`)\n' };
+  assert.deepEqual(untold('acp', planted), ['acp: no docs/protocols/acp.md', 'acp: no section in docs/agents.md']);
+  assert.deepEqual(untold('a2a', planted), ['a2a: no docs/protocols/a2a.md', 'a2a: no row in README.md']);
+  assert.deepEqual(untold('kimi-wire', planted), ['kimi-wire: no row in README.md', 'kimi-wire: no section in docs/agents.md']);
+});
