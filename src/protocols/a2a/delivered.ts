@@ -2,30 +2,33 @@ import { find, keys, put, remove, type Table } from '../../conversation/state.ts
 import type { Part } from '../../session/model.ts';
 import type { CallSnapshot } from './calls.ts';
 import { type Incoming, isAtRest, meaningOf, type PartContent, textOf } from './codec.ts';
-import type { KeptDelivery, Message } from './schema.ts';
+import type { DeliveryCheckpoint, Message } from './schema.ts';
 
 /*
- * Keeps which parts of a task were shown: the length of each message, and all text of this turn in order. From the agent's own record of the task,
- * only the rest is then shown: a message that was shown in part gives its remainder, and one with a new id is recognised by its position
- * (docs/protocols/a2a.md §11).
+ * Records which content of a task was shown, so that a message that arrives again, or the agent's own record of the task, adds only the rest: the number
+ * of characters shown of each message, and the whole text of this turn. A message that was shown in part gives its remainder; one with a new id is
+ * recognised by the position of its text (docs/protocols/a2a.md §11).
  */
 
 /**
- * So many characters of a message were shown in one go; the last of them are at `end` among all the turn's words of that kind. `id` is
- * that of the message. One that others came between has several places.
+ * Characters of one message that were shown without another message between them. A message that others interrupted has several runs.
  */
 interface ShownRun {
   readonly kind: Kind;
+  /** The id of the message. */
   readonly id: string;
   length: number;
+  /** Where the run ends in all text of this kind in this turn. */
   end: number;
 }
 type Kind = 'text' | 'thought';
-interface Words {
+/** Text in the pieces in which it was shown. */
+interface PieceList {
   readonly pieces: string[];
+  /** Characters of all pieces. */
   length: number;
 }
-/** The same as one text, and where its pieces begin. */
+/** The pieces as one text, and where each of them begins in it. */
 interface ShownText {
   readonly whole: string;
   readonly starts: readonly number[];
@@ -33,168 +36,178 @@ interface ShownText {
 type Status = CallSnapshot['status'];
 
 export interface Delivered {
-  /** Of messages of earlier turns, by kind and id: how many characters were shown. */
-  earlier: Table<number>;
+  /** Messages of earlier turns, by kind and id: the number of characters shown. */
+  earlierLengths: Table<number>;
   readonly earlierCalls: Table<true>;
-  readonly earlierPrompts: Table<true>;
-  /** In the order they were shown. They are written with every piece of text, and looked up only when a task is read. */
-  places: ShownRun[];
-  /** All words of this turn, in the pieces they were shown in. */
-  words: Readonly<Record<Kind, Words>>;
+  readonly earlierPromptIds: Table<true>;
+  /** In the order in which they were shown. Every piece of text adds to them; they are searched only when a record of the task is read. */
+  runs: ShownRun[];
+  /** All text of this turn. */
+  texts: Readonly<Record<Kind, PieceList>>;
   calls: Table<Status>;
-  /** Text of artifacts, by their id. */
-  readonly works: Table<string>;
+  /** The text of artifacts, by their id. */
+  readonly artifacts: Table<string>;
   /** Messages whose files and data were shown. */
   readonly attached: Table<true>;
-  /** Parts that show an artifact, with its id; '' when the artifact was replaced since. */
-  apart: Table<string>;
+  /** The id of the artifact that a part shows, by the part's id; '' when the artifact was replaced since. */
+  artifactParts: Table<string>;
+  /** An earlier window has shown the turn. */
   restored: boolean;
   /** The task holds nothing but this turn. */
   ownTask: boolean;
-  prompts: Table<true>;
-  prompt: string;
+  /** Messages of the user in this turn. */
+  promptIds: Table<true>;
+  /** The text of the first of them. */
+  promptText: string;
 }
 
-/** Agents give their last 200 messages, so older ids are not asked for. */
+/** The number of messages of earlier turns that are remembered. Agents give the last 200 in a record. */
 const REMEMBERED = 200;
 /** Those messages may have come in many pieces, with others between. */
-const MOST_PLACES = 5 * REMEMBERED;
-/** Limits of a checkpoint; a later window knows the rest by its place. */
-const KEPT = { names: 50, prompts: 20, prompt: 2000 };
-/** The artifact that holds what a call prints. */
+const MOST_RUNS = 5 * REMEMBERED;
+/** Limits of a checkpoint. Beyond them a later window recognises text by its position. */
+const CHECKPOINT_LIMITS = { names: 50, prompts: 20, prompt: 2000 };
+/** The artifact that holds the output of a call. */
 export const OUTPUT = /^tool-(.+)-output$/;
 
-/** Something in an agent's record of the task that was not shown yet. */
-export interface Unseen {
+/** Content of an agent's record of the task that was not shown yet. */
+export interface Unshown {
   readonly said: PartContent;
   readonly messageId: string | undefined;
 }
 
 export function newDelivered(): Delivered {
   return {
-    earlier: {},
+    earlierLengths: {},
     earlierCalls: {},
-    earlierPrompts: {},
-    places: [],
-    words: noWords(),
+    earlierPromptIds: {},
+    runs: [],
+    texts: noTexts(),
     calls: {},
-    works: {},
+    artifacts: {},
     attached: {},
-    apart: {},
+    artifactParts: {},
     restored: false,
     ownTask: false,
-    prompts: {},
-    prompt: '',
+    promptIds: {},
+    promptText: '',
   };
 }
-function noWords(): Delivered['words'] {
+function noTexts(): Delivered['texts'] {
   return { text: { pieces: [], length: 0 }, thought: { pieces: [], length: 0 } };
 }
 
 /** Begins a turn: everything shown so far belongs to earlier turns. */
-export function beginTurn(known: Delivered): void {
-  for (const { kind, id, length } of known.places) {
+export function beginTurn(delivered: Delivered): void {
+  for (const { kind, id, length } of delivered.runs) {
     const key = `${kind} ${id}`;
-    put(known.earlier, key, (find(known.earlier, key) ?? 0) + length);
+    put(delivered.earlierLengths, key, (find(delivered.earlierLengths, key) ?? 0) + length);
   }
-  for (const key of keys(known.earlier).slice(0, -REMEMBERED)) remove(known.earlier, key);
-  for (const id of keys(known.calls)) put(known.earlierCalls, id, true);
-  for (const id of keys(known.prompts)) put(known.earlierPrompts, id, true);
-  known.places = [];
-  known.calls = {};
-  known.apart = {};
-  known.words = noWords();
-  known.prompts = {};
-  known.prompt = '';
-  known.ownTask = false;
+  for (const key of keys(delivered.earlierLengths).slice(0, -REMEMBERED)) remove(delivered.earlierLengths, key);
+  for (const id of keys(delivered.calls)) put(delivered.earlierCalls, id, true);
+  for (const id of keys(delivered.promptIds)) put(delivered.earlierPromptIds, id, true);
+  delivered.runs = [];
+  delivered.calls = {};
+  delivered.artifactParts = {};
+  delivered.texts = noTexts();
+  delivered.promptIds = {};
+  delivered.promptText = '';
+  delivered.ownTask = false;
 }
 
-/** Notes an outgoing message: the agent's record of this turn comes after it. */
-export function promptSent(known: Delivered, messageId: string, text: string): void {
-  put(known.prompts, messageId, true);
-  if (known.prompt === '') known.prompt = text;
+/** Records an outgoing message: in the agent's record of the task, this turn comes after it. */
+export function promptSent(delivered: Delivered, messageId: string, text: string): void {
+  put(delivered.promptIds, messageId, true);
+  if (delivered.promptText === '') delivered.promptText = text;
 }
 
-export function textShown(known: Delivered, kind: Kind, text: string, messageId: string | undefined): void {
-  const words = known.words[kind];
-  words.pieces.push(text);
-  words.length += text.length;
-  if (messageId !== undefined) notePlace(known, kind, messageId, text.length, words.length);
+export function textShown(delivered: Delivered, kind: Kind, text: string, messageId: string | undefined): void {
+  const shown = delivered.texts[kind];
+  shown.pieces.push(text);
+  shown.length += text.length;
+  if (messageId !== undefined) noteRun(delivered, kind, messageId, text.length, shown.length);
 }
 
-/** Nothing is known of earlier turns. */
-export function isFresh(known: Delivered): boolean {
-  return !known.restored && isEmpty(known.earlier) && isEmpty(known.earlierCalls);
+/** Nothing of earlier turns was shown by this window. */
+export function isFresh(delivered: Delivered): boolean {
+  return !delivered.restored && isEmpty(delivered.earlierLengths) && isEmpty(delivered.earlierCalls);
 }
 
-/** A piece of an artifact was shown. */
-export function workShown(known: Delivered, id: string, text: string, append: boolean): void {
-  if (!append) for (const partId of keys(known.apart)) if (find(known.apart, partId) === id) put(known.apart, partId, '');
-  put(known.works, id, (append ? (find(known.works, id) ?? '') : '') + text);
+/** Records that a piece of an artifact was shown. */
+export function artifactShown(delivered: Delivered, id: string, text: string, append: boolean): void {
+  if (!append)
+    for (const partId of keys(delivered.artifactParts))
+      if (find(delivered.artifactParts, partId) === id) put(delivered.artifactParts, partId, '');
+  put(delivered.artifacts, id, (append ? (find(delivered.artifacts, id) ?? '') : '') + text);
 }
 
 /** Gives the part of an artifact that was not shown yet, and counts it as shown. */
-export function restOfWork(known: Delivered, id: string, whole: string): string {
-  const before = find(known.works, id) ?? '';
-  put(known.works, id, whole);
+export function restOfArtifact(delivered: Delivered, id: string, whole: string): string {
+  const before = find(delivered.artifacts, id) ?? '';
+  put(delivered.artifacts, id, whole);
   return whole.startsWith(before) ? whole.slice(before.length) : whole;
 }
 
 /** State of this turn for a later window, besides its parts. */
-export function checkpointOf(known: Delivered): KeptDelivery {
-  const startsOf = (kind: Kind) => shownIn(known.words[kind], REMEMBERED).starts;
+export function checkpointOf(delivered: Delivered): DeliveryCheckpoint {
+  const startsOf = (kind: Kind) => shownIn(delivered.texts[kind], REMEMBERED).starts;
   return {
-    prompts: keys(known.prompts).slice(-KEPT.prompts),
-    prompt: known.prompt.length > KEPT.prompt ? '' : known.prompt,
-    names: known.places.slice(-KEPT.names).map(({ kind, id, length, end }): [string, number, number] => [`${kind} ${id}`, length, end]),
+    prompts: keys(delivered.promptIds).slice(-CHECKPOINT_LIMITS.prompts),
+    prompt: delivered.promptText.length > CHECKPOINT_LIMITS.prompt ? '' : delivered.promptText,
+    names: delivered.runs
+      .slice(-CHECKPOINT_LIMITS.names)
+      .map(({ kind, id, length, end }): [string, number, number] => [`${kind} ${id}`, length, end]),
     starts: { text: [...startsOf('text')], thought: [...startsOf('thought')] },
-    apart: keys(known.apart).map((partId): [string, string] => [partId, find(known.apart, partId) ?? '']),
-    attached: keys(known.attached).slice(-KEPT.names),
-    own: known.ownTask,
+    apart: keys(delivered.artifactParts).map((partId): [string, string] => [partId, find(delivered.artifactParts, partId) ?? '']),
+    attached: keys(delivered.attached).slice(-CHECKPOINT_LIMITS.names),
+    own: delivered.ownTask,
   };
 }
 
-/** This turn is one that an earlier window showed, as these parts. Its place identifies text shown after the checkpoint. */
+/**
+ * Restores the state of a turn that an earlier window showed as these parts. Text that was shown after the checkpoint is in no run; it is recognised by
+ * its position.
+ */
 export function restore(
-  known: Delivered,
-  kept: KeptDelivery,
+  delivered: Delivered,
+  checkpoint: DeliveryCheckpoint,
   parts: readonly Part[],
   calls: Iterable<readonly [string, string, Status]>,
 ): void {
-  known.restored = true;
-  known.prompts = {};
-  for (const id of kept.prompts) put(known.prompts, id, true);
-  known.prompt = kept.prompt;
-  known.ownTask = kept.own;
-  known.places = kept.names.map(([key, length, end]) => {
+  delivered.restored = true;
+  delivered.promptIds = {};
+  for (const id of checkpoint.prompts) put(delivered.promptIds, id, true);
+  delivered.promptText = checkpoint.prompt;
+  delivered.ownTask = checkpoint.own;
+  delivered.runs = checkpoint.names.map(([key, length, end]) => {
     const kind = key.startsWith('thought ') ? 'thought' : 'text';
     return { kind, id: key.slice(kind.length + 1), length, end };
   });
-  known.apart = {};
-  for (const [partId, work] of kept.apart) put(known.apart, partId, work);
-  for (const id of kept.attached) put(known.attached, id, true);
-  for (const [id, , status] of calls) put(known.calls, id, status);
-  known.words = noWords();
-  for (const work of Object.values(known.apart)) remove(known.works, work);
+  delivered.artifactParts = {};
+  for (const [partId, artifactId] of checkpoint.apart) put(delivered.artifactParts, partId, artifactId);
+  for (const id of checkpoint.attached) put(delivered.attached, id, true);
+  for (const [id, , status] of calls) put(delivered.calls, id, status);
+  delivered.texts = noTexts();
+  for (const artifactId of Object.values(delivered.artifactParts)) remove(delivered.artifacts, artifactId);
   for (const part of parts) {
     if (part.kind !== 'text' && part.kind !== 'thought') continue;
-    const work = find(known.apart, part.id);
-    if (work) put(known.works, work, (find(known.works, work) ?? '') + part.text);
-    if (work !== undefined) continue;
-    restoreWords(known.words[part.kind], part.text, kept.starts[part.kind]);
+    const artifactId = find(delivered.artifactParts, part.id);
+    if (artifactId) put(delivered.artifacts, artifactId, (find(delivered.artifacts, artifactId) ?? '') + part.text);
+    if (artifactId !== undefined) continue;
+    restorePieces(delivered.texts[part.kind], part.text, checkpoint.starts[part.kind]);
   }
 }
 
-/** Adds the words of a part, in the pieces that began at `starts` of all words. */
-function restoreWords(words: Words, text: string, starts: readonly number[]): void {
-  const from = words.length;
+/** Adds the text of a part, cut into its pieces; `starts` are their beginnings in the text of the turn. */
+function restorePieces(list: PieceList, text: string, starts: readonly number[]): void {
+  const from = list.length;
   const cuts = [0, ...starts.map((one) => one - from).filter((one) => one > 0 && one < text.length), text.length];
-  for (let at = 1; at < cuts.length; at += 1) words.pieces.push(text.slice(cuts[at - 1], cuts[at]));
-  words.length += text.length;
+  for (let at = 1; at < cuts.length; at += 1) list.pieces.push(text.slice(cuts[at - 1], cuts[at]));
+  list.length += text.length;
 }
 
-/** `newest`: only the beginnings of so many pieces. */
-function shownIn({ pieces, length }: Words, newest = pieces.length): ShownText {
+/** With `newest`, only the beginnings of that many last pieces. */
+function shownIn({ pieces, length }: PieceList, newest = pieces.length): ShownText {
   const starts: number[] = [];
   let end = length;
   for (let at = pieces.length - 1; at >= 0 && starts.length < newest; at -= 1) {
@@ -204,79 +217,87 @@ function shownIn({ pieces, length }: Words, newest = pieces.length): ShownText {
   return { whole: newest < pieces.length ? '' : pieces.join(''), starts: starts.reverse() };
 }
 
-/** The record holds this turn, as far as is known: the prompt arrived. */
-export function isInRecord(known: Delivered, record: Incoming): boolean {
-  if (!isEmpty(known.calls) || known.words.text.length + known.words.thought.length > 0) return true;
-  return sincePrompt(known, record, false).anchored || !(record.history ?? []).some(isUsers);
+/** The prompt of this turn arrived, as far as the record shows. */
+export function isInRecord(delivered: Delivered, record: Incoming): boolean {
+  if (!isEmpty(delivered.calls) || delivered.texts.text.length + delivered.texts.thought.length > 0) return true;
+  return sincePrompt(delivered, record, false).anchored || !(record.history ?? []).some(isUsers);
 }
 
 /** The record shows a running task, or content that was not shown. */
-export function hasUnshown(known: Delivered, record: Incoming, isOld: (text: string) => boolean): boolean {
+export function hasUnshown(delivered: Delivered, record: Incoming, isOld: (text: string) => boolean): boolean {
   if (!isAtRest(record.state)) return true;
   const asks = record.state === 'input-required';
-  const isNew = ({ said }: Unseen) =>
-    said.type !== 'call' || find(known.calls, said.call.id) !== said.call.status || (asks && said.call.request !== undefined);
-  return unseen(known, record, isOld).some(isNew);
+  const isNew = ({ said }: Unshown) =>
+    said.type !== 'call' || find(delivered.calls, said.call.id) !== said.call.status || (asks && said.call.request !== undefined);
+  return unshownOf(delivered, record, isOld).some(isNew);
 }
 
 /** The record holds a call that waits for a decision, and no later state of that call has come. */
-export function recordAsks(known: Delivered, record: Incoming): boolean {
-  const { messages, anchored } = sincePrompt(known, record, false);
+export function recordAsks(delivered: Delivered, record: Incoming): boolean {
+  const { messages, anchored } = sincePrompt(delivered, record, false);
   const calls = messages.flatMap(({ said }) => said.flatMap((one) => (one.type === 'call' ? [[one.call.id, one.call] as const] : [])));
   const begins: readonly (Status | undefined)[] = [undefined, 'pending', 'waiting'];
   return [...new Map(calls).values()].some(
     ({ id, request }) =>
-      request !== undefined && begins.includes(find(known.calls, id)) && (anchored || find(known.earlierCalls, id) === undefined),
+      request !== undefined && begins.includes(find(delivered.calls, id)) && (anchored || find(delivered.earlierCalls, id) === undefined),
   );
 }
 
 /**
  * Returns the content of the record that was not shown yet, in order; each call in its last state, at its first position. `isOld` recognises text of earlier
- * turns in messages with unknown ids. A record that a stream sends (`passing`) is read only if this turn is found in it.
+ * turns in messages with unknown ids. A record that a stream sends (`fromStream`) is read only if this turn is found in it.
  */
-export function unseen(known: Delivered, record: Incoming, isOld: (text: string) => boolean, passing = false): readonly Unseen[] {
-  const { messages, anchored } = sincePrompt(known, record, passing);
-  const shown = { text: shownIn(known.words.text), thought: shownIn(known.words.thought) };
+export function unshownOf(
+  delivered: Delivered,
+  record: Incoming,
+  isOld: (text: string) => boolean,
+  fromStream = false,
+): readonly Unshown[] {
+  const { messages, anchored } = sincePrompt(delivered, record, fromStream);
+  const shown = { text: shownIn(delivered.texts.text), thought: shownIn(delivered.texts.thought) };
   const at: Record<Kind, number | undefined> = { text: anchored ? 0 : undefined, thought: anchored ? 0 : undefined };
-  const found: Unseen[] = [];
+  const found: Unshown[] = [];
   const calls = new Map<string, number>();
   const pieces = new Map<string, { readonly shown: number; whole: string }>();
   for (const message of messages) {
     const { messageId } = message;
     const skip: Record<Kind, number> = {
-      text: skipOf(known, pieces, 'text', message),
-      thought: skipOf(known, pieces, 'thought', message),
+      text: skipOf(delivered, pieces, 'text', message),
+      thought: skipOf(delivered, pieces, 'thought', message),
     };
     for (const said of message.said) {
       if (said.type === 'call') {
         const { id } = said.call;
-        if (!anchored && find(known.earlierCalls, id) && find(known.calls, id) === undefined) continue;
+        if (!anchored && find(delivered.earlierCalls, id) && find(delivered.calls, id) === undefined) continue;
         const before = calls.get(id);
         if (before !== undefined) found[before] = { said, messageId };
         else calls.set(id, found.push({ said, messageId }) - 1);
       } else if (said.type === 'text' || said.type === 'thought') {
-        if (!anchored && skip[said.type] === 0 && isFresh(known) && isOld(said.text)) continue;
-        const rest = restOf(known, shown[said.type], said.type, said.text, messageId, skip, at);
+        if (!anchored && skip[said.type] === 0 && isFresh(delivered) && isOld(said.text)) continue;
+        const rest = restOf(delivered, shown[said.type], said.type, said.text, messageId, skip, at);
         if (rest !== '') found.push({ said: { ...said, text: rest }, messageId });
-      } else if (messageId === undefined || !find(known.attached, messageId)) found.push({ said, messageId });
+      } else if (messageId === undefined || !find(delivered.attached, messageId)) found.push({ said, messageId });
     }
   }
   return found;
 }
 
-/** The agent's messages since this turn's prompt; all that are not from earlier turns where the prompt is not among them. */
-function sincePrompt(known: Delivered, record: Incoming, passing: boolean) {
+/**
+ * The agent's messages since this turn's prompt (`anchored`). Where the record does not hold the prompt, those behind the last message of an earlier turn.
+ */
+function sincePrompt(delivered: Delivered, record: Incoming, fromStream: boolean) {
   const history = record.history ?? [];
-  let prompt = history.findIndex((one) => isUsers(one) && find(known.prompts, one.messageId ?? '') !== undefined);
+  let prompt = history.findIndex((one) => isUsers(one) && find(delivered.promptIds, one.messageId ?? '') !== undefined);
   // Where messages keep their ids, one of another id is another message, even with the same text.
-  const renamed = !history.some((one) => isUsers(one) && find(known.earlierPrompts, one.messageId ?? '') !== undefined);
-  if (prompt < 0 && known.prompt !== '' && renamed)
-    prompt = history.findLastIndex((one) => isUsers(one) && textOf(one.parts ?? []).trim() === known.prompt.trim());
-  const anchored = prompt >= 0 || known.ownTask;
+  const renamed = !history.some((one) => isUsers(one) && find(delivered.earlierPromptIds, one.messageId ?? '') !== undefined);
+  if (prompt < 0 && delivered.promptText !== '' && renamed)
+    prompt = history.findLastIndex((one) => isUsers(one) && textOf(one.parts ?? []).trim() === delivered.promptText.trim());
+  const anchored = prompt >= 0 || delivered.ownTask;
   const isEarlier = ({ messageId }: Message) =>
-    find(known.earlier, `text ${messageId}`) !== undefined || find(known.earlier, `thought ${messageId}`) !== undefined;
+    find(delivered.earlierLengths, `text ${messageId}`) !== undefined ||
+    find(delivered.earlierLengths, `thought ${messageId}`) !== undefined;
   const from = anchored ? prompt + 1 : history.findLastIndex((one) => !isUsers(one) && isEarlier(one)) + 1;
-  const skipped = !anchored && passing && !isFresh(known);
+  const skipped = !anchored && fromStream && !isFresh(delivered);
   const messages = (skipped ? [] : history.slice(from)).filter((one) => !isUsers(one));
   // One id may stand for several pieces.
   const same = messages.findLast((one) => record.messageId !== undefined && one.messageId === record.messageId);
@@ -290,46 +311,47 @@ function sincePrompt(known: Delivered, record: Incoming, passing: boolean) {
   };
 }
 
-function shownOf(known: Delivered, kind: Kind, messageId: string | undefined): number {
+function shownOf(delivered: Delivered, kind: Kind, messageId: string | undefined): number {
   if (messageId === undefined) return 0;
-  return placeOf(known, kind, messageId).length + (find(known.earlier, `${kind} ${messageId}`) ?? 0);
+  return extentOf(delivered, kind, messageId).length + (find(delivered.earlierLengths, `${kind} ${messageId}`) ?? 0);
 }
 
-/** All that was shown of a message in this turn. */
-function placeOf({ places }: Delivered, kind: Kind, id: string | undefined): { readonly length: number; readonly end: number } {
+/** The characters of a message that were shown in this turn, and where the last of them ends. */
+function extentOf({ runs }: Delivered, kind: Kind, id: string | undefined): { readonly length: number; readonly end: number } {
   const whole = { length: 0, end: 0 };
-  for (const place of places) {
-    if (place.id !== id || place.kind !== kind) continue;
-    whole.length += place.length;
-    whole.end = Math.max(whole.end, place.end);
+  for (const run of runs) {
+    if (run.id !== id || run.kind !== kind) continue;
+    whole.length += run.length;
+    whole.end = Math.max(whole.end, run.end);
   }
   return whole;
 }
 
-/** Characters of this entry that were shown or were part of earlier entries of its id: pieces of one message, or one entry that grew. */
+/** How many characters of this entry to skip: they were shown, or an earlier entry of the same id (a piece of the message, or a shorter version) has them. */
 function skipOf(
-  known: Delivered,
+  delivered: Delivered,
   pieces: Map<string, { readonly shown: number; whole: string }>,
   kind: Kind,
   { messageId, said }: { readonly messageId: string | undefined; readonly said: readonly PartContent[] },
 ): number {
   if (messageId === undefined) return 0;
   const key = `${kind} ${messageId}`;
-  const words = said.flatMap((one) => (one.type === kind ? one.text : [])).join('');
+  const text = said.flatMap((one) => (one.type === kind ? one.text : [])).join('');
   const before = pieces.get(key);
   if (!before) {
-    const shown = shownOf(known, kind, messageId);
-    pieces.set(key, { shown, whole: words });
+    const shown = shownOf(delivered, kind, messageId);
+    pieces.set(key, { shown, whole: text });
     return shown;
   }
   const { shown, whole } = before;
-  const hasGrown = whole !== '' && words.length > whole.length && words.startsWith(whole);
-  before.whole = hasGrown ? words : whole + words;
+  const hasGrown = whole !== '' && text.length > whole.length && text.startsWith(whole);
+  before.whole = hasGrown ? text : whole + text;
   return hasGrown ? Math.max(shown, whole.length) : Math.max(0, shown - whole.length);
 }
 
+/** The text without its beginning that was shown: `skip` characters of its message, or else what the shown text has at the position `at`. */
 function restOf(
-  known: Delivered,
+  delivered: Delivered,
   { whole, starts }: ShownText,
   kind: Kind,
   text: string,
@@ -340,7 +362,7 @@ function restOf(
   if (skip[kind] > 0) {
     const shown = Math.min(skip[kind], text.length);
     skip[kind] -= shown;
-    at[kind] = Math.max(at[kind] ?? 0, placeOf(known, kind, messageId).end);
+    at[kind] = Math.max(at[kind] ?? 0, extentOf(delivered, kind, messageId).end);
     return text.slice(shown);
   }
   const from = at[kind] ?? 0;
@@ -348,19 +370,19 @@ function restOf(
   const tail = whole.slice(from);
   const same = start !== undefined ? text.length : tail !== '' && text.startsWith(tail) ? tail.length : 0;
   at[kind] = start !== undefined ? start + same : whole.length;
-  if (same > 0 && messageId !== undefined) notePlace(known, kind, messageId, same, at[kind] ?? 0);
+  if (same > 0 && messageId !== undefined) noteRun(delivered, kind, messageId, same, at[kind] ?? 0);
   return text.slice(same);
 }
 
-function notePlace({ places }: Delivered, kind: Kind, id: string, length: number, end: number): void {
-  const last = places.at(-1);
+function noteRun({ runs }: Delivered, kind: Kind, id: string, length: number, end: number): void {
+  const last = runs.at(-1);
   if (last?.id === id && last.kind === kind) {
     last.length += length;
     last.end = end;
     return;
   }
-  places.push({ kind, id, length, end });
-  if (places.length > 2 * MOST_PLACES) places.splice(0, places.length - MOST_PLACES);
+  runs.push({ kind, id, length, end });
+  if (runs.length > 2 * MOST_RUNS) runs.splice(0, runs.length - MOST_RUNS);
 }
 
 function asRecord({ messageId, parts, metadata }: Message): Incoming {

@@ -29,7 +29,7 @@ import {
   type PartContent,
   textOf,
 } from './codec.ts';
-import { isFresh, OUTPUT, restOfWork, textShown, unseen, workShown } from './delivered.ts';
+import { artifactShown, isFresh, OUTPUT, restOfArtifact, textShown, unshownOf } from './delivered.ts';
 import type { Part as WirePart } from './schema.ts';
 import {
   type A2aAgent,
@@ -134,7 +134,7 @@ export abstract class TaskRecords extends Step<A2aState> {
    */
   readWhole(turn: A2aTurn, record: Incoming, passing: boolean, isBlamed = false): void {
     const isPlain = this.agent.peer.dialect === 'plain';
-    for (const { said, messageId } of unseen(this.state.delivered, record, (text) => this.isOld(turn, text), passing)) {
+    for (const { said, messageId } of unshownOf(this.state.delivered, record, (text) => this.isOld(turn, text), passing)) {
       if (isBlamed && said.type === 'text' && messageId === record.messageId) continue;
       this.showPart(turn, said, true, messageId, isPlain ? messageId : undefined);
     }
@@ -162,7 +162,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     const { id = '', append = false } = record.artifact ?? {};
     if ((OUTPUT.test(id) && this.showScreen(turn, id, record.parts)) || !showsText) return;
     turn.landmarks += 1;
-    workShown(this.state.delivered, id, textOf(record.parts), append);
+    artifactShown(this.state.delivered, id, textOf(record.parts), append);
     // A new artifact begins a part of its own.
     if (!append) laneOf(turn).open = null;
     this.showParts(turn, record, showsText, id);
@@ -181,7 +181,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     }
     const whole = textOf(parts);
     if (key !== undefined || whole === '' || (isFresh(delivered) && this.isOld(turn, whole))) return false;
-    const rest = restOfWork(delivered, id, whole);
+    const rest = restOfArtifact(delivered, id, whole);
     if (rest === '') return false;
     turn.progress += 1;
     turn.landmarks += 1;
@@ -214,7 +214,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     if (kind === 'thought') lane.open = null;
     const before = lane.open;
     this.text(turn, lane, kind, text, of ?? null);
-    if (isWork && lane.open && lane.open !== before) put(delivered.apart, lane.open.partId, of);
+    if (isWork && lane.open && lane.open !== before) put(delivered.artifactParts, lane.open.partId, of);
   }
   /** A task record repeats the last words and the artifacts of earlier turns. */
   isOld(turn: A2aTurn, text: string): boolean {

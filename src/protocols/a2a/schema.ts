@@ -298,15 +298,15 @@ export function written(value: Fields, inCamel: boolean): Fields {
 // The checkpoint of a turn in the journal, for a later window: the agent's ids of the shown content. The text itself is in the session.
 
 const statuses = ['pending', 'waiting', 'running', 'done', 'failed', 'cancelled'] as const;
-const keptDelivery = z.object({
+const deliveryCheckpoint = z.object({
   /** Ids of our messages. */
   prompts: z.array(z.string()),
   prompt: z.string(),
-  /** Kind and id of a message, how much of it was shown, and the place of the last of that among all words of the kind; UTF-16 units. */
+  /** Kind and id of a message, how much of it was shown, and where the last of that ends in all text of the kind; UTF-16 units. */
   names: z.array(z.tuple([z.string(), z.number(), z.number()])),
   /** Offsets at which pieces began. */
   starts: z.object({ text: z.array(z.number()), thought: z.array(z.number()) }),
-  /** Parts that show a work and no message, with its id; '' when it was replaced since. */
+  /** Parts that show an artifact and no message, with its id; '' when it was replaced since. */
   apart: z.array(z.tuple([z.string(), z.string()])),
   /** Messages whose files and data were shown. */
   attached: z.array(z.string()),
@@ -318,11 +318,11 @@ export const checkpoint = z.object({
   running: z.boolean(),
   taskId: z.optional(z.string()),
   contextId: z.optional(z.string()),
-  known: keptDelivery,
+  known: deliveryCheckpoint,
   /** The agent's id of a call, its part, and how it stood. */
   calls: z.array(z.tuple([z.string(), z.string(), z.enum(statuses)])),
 });
-export type KeptDelivery = z.infer<typeof keptDelivery>;
+export type DeliveryCheckpoint = z.infer<typeof deliveryCheckpoint>;
 export type TurnCheckpoint = z.infer<typeof checkpoint>;
 
 /** The address of the development-tool extension, in any version; `more` are addresses that the profile adds. */
