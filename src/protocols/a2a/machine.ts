@@ -489,7 +489,7 @@ class A2aStep extends TaskStreams {
   stop(turn: A2aTurn): void {
     if (turn.phase === 'stopping') return;
     turn.phase = 'stopping';
-    turn.course = { is: 'stopping', stop: { is: 'refusing' } };
+    turn.mode = { is: 'stopping', stop: { is: 'refusing' } };
     clear(turn.followUps);
     for (const ask of this.ourAsks(turn)) this.closeAsk(ask, 'cancelled');
     this.timer('retry', null);
@@ -519,7 +519,7 @@ class A2aStep extends TaskStreams {
     this.request('cancel', 'tasks/cancel', { id });
   }
   setStop<S extends Stop>(turn: A2aTurn, stop: S): S {
-    turn.course = { is: 'stopping', stop };
+    turn.mode = { is: 'stopping', stop };
     return stop;
   }
   cancelled(turn: A2aTurn, problem: Problem | null): void {

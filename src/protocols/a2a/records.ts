@@ -86,21 +86,21 @@ export abstract class TaskRecords extends Step<A2aState> {
     const ours = task.id;
     const isNewest = stream === turn.streams.at(-1);
     if (isForeign(turn, stream, record, ours, isFirst)) {
-      if (isNewest) turn.stray = mayBeOurEnd(turn, record, task.contextId, this.agent.peer.wire) ? record : null;
+      if (isNewest) turn.possibleEnd = mayBeOurEnd(turn, record, task.contextId, this.agent.peer.wire) ? record : null;
       this.foreignRecord(turn, record);
       return false;
     }
-    turn.stray = null;
+    turn.possibleEnd = null;
     noteTime(turn, record);
     turn.records += 1;
-    turn.isUnread = record.kind !== 'task';
+    turn.mayHoldMore = record.kind !== 'task';
     task.id = taskAfter(record, ours, isFirst, isNewest);
     if (record.contextId !== undefined) task.contextId = record.contextId;
     // Known from the first word on: a window that closes in the middle of the first turn finds the task again.
     if (task.id !== ours) this.emitResumeKey();
     if (isNewest && record.state !== undefined) turn.taskState = record.state;
     const isNew = isNewRecord(turn, record, stream, this.agent.peer.dialect) ?? isNewest;
-    const showsText = isNew && (record.kind === 'task' || !isInLastRead(turn.lastRead, record));
+    const showsText = isNew && (record.kind === 'task' || !isInLastTaskRead(turn.lastTaskRead, record));
     switch (record.kind) {
       case 'task':
         if (isFailed(record)) this.statusRecord(turn, record, showsText);
@@ -123,7 +123,7 @@ export abstract class TaskRecords extends Step<A2aState> {
   syncWith(turn: A2aTurn, record: Incoming): void {
     noteTime(turn, record);
     turn.taskState = record.state ?? null;
-    turn.isUnread = false;
+    turn.mayHoldMore = false;
     const { failure } = turn;
     if (isFailed(record)) this.statusRecord(turn, record, false);
     this.readWhole(turn, record, false, failure === null && turn.failure !== null);
@@ -139,7 +139,7 @@ export abstract class TaskRecords extends Step<A2aState> {
       this.showPart(turn, said, true, messageId, isPlain ? messageId : undefined);
     }
     for (const { id, parts } of record.artifacts ?? []) this.showScreen(turn, id, parts);
-    turn.lastRead = record;
+    turn.lastTaskRead = record;
   }
   /** `showsText`: its text is new; calls are compared with what is known of them in any case. */
   statusRecord(turn: A2aTurn, record: Incoming, showsText: boolean): void {
@@ -161,7 +161,7 @@ export abstract class TaskRecords extends Step<A2aState> {
   artifactRecord(turn: A2aTurn, record: Incoming, showsText: boolean): void {
     const { id = '', append = false } = record.artifact ?? {};
     if ((OUTPUT.test(id) && this.showScreen(turn, id, record.parts)) || !showsText) return;
-    turn.landmarks += 1;
+    turn.idChanges += 1;
     artifactShown(this.state.delivered, id, textOf(record.parts), append);
     // A new artifact begins a part of its own.
     if (!append) laneOf(turn).open = null;
@@ -184,7 +184,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     const rest = restOfArtifact(delivered, id, whole);
     if (rest === '') return false;
     turn.progress += 1;
-    turn.landmarks += 1;
+    turn.idChanges += 1;
     this.showText(turn, 'text', rest, undefined, id);
     return false;
   }
@@ -199,7 +199,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     turn.progress += 1;
     if (said.type === 'text' || said.type === 'thought') return this.showText(turn, said.type, said.text, messageId, of);
     turn.hasOtherContent = true;
-    turn.landmarks += 1;
+    turn.idChanges += 1;
     if (messageId !== undefined) put(this.state.delivered.attached, messageId, true);
     this.addPart(turn, laneOf(turn), { kind: 'content', content: contentOf(said) });
   }
@@ -230,11 +230,11 @@ export abstract class TaskRecords extends Step<A2aState> {
 
   /** All streams of the turn have ended: a failure of an unknown task that nothing followed is the failure of our task. */
   allStreamsEnded(turn: A2aTurn): void {
-    const { stray } = turn;
-    turn.stray = null;
-    if (!stray || isAtRest(turn.taskState)) return;
-    turn.taskState = stray.state ?? null;
-    this.statusRecord(turn, stray, false);
+    const { possibleEnd } = turn;
+    turn.possibleEnd = null;
+    if (!possibleEnd || isAtRest(turn.taskState)) return;
+    turn.taskState = possibleEnd.state ?? null;
+    this.statusRecord(turn, possibleEnd, false);
   }
   /** Names a call that asks for approval in another task, and asks nothing: the answer would go to a task that the user has not seen. */
   foreignRecord(turn: A2aTurn, record: Incoming): void {
@@ -260,7 +260,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     const known = callOf(turn, snapshot.id);
     if (known?.last.status !== snapshot.status) {
       turn.progress += 1;
-      turn.landmarks += 1;
+      turn.idChanges += 1;
     }
     put(state.delivered.calls, snapshot.id, snapshot.status);
     if (known) this.callUpdated(turn, known, snapshot);
@@ -421,9 +421,9 @@ function streamsBeside({ streams }: A2aTurn, stream: A2aStream): readonly A2aStr
   return streams.filter((one, at) => one !== stream && (one.stage !== 'ended' || at >= streams.length - ENDED_BESIDE));
 }
 /** True for a record that came while the task was being read, and is part of what was read. */
-function isInLastRead(lastRead: Incoming | null, { messageId, timestamp, parts }: Incoming): boolean {
-  if (!lastRead || messageId === undefined) return false;
-  const { messageId: last, parts: lastParts, timestamp: at, history = [] } = lastRead;
+function isInLastTaskRead(lastTaskRead: Incoming | null, { messageId, timestamp, parts }: Incoming): boolean {
+  if (!lastTaskRead || messageId === undefined) return false;
+  const { messageId: last, parts: lastParts, timestamp: at, history = [] } = lastTaskRead;
   const read = messageId === last ? lastParts : history.find((one) => one.messageId === messageId)?.parts;
   if (!read) return false;
   if (timestamp !== undefined && at !== undefined) return Date.parse(timestamp) <= Date.parse(at);

@@ -136,24 +136,24 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   /** The last text that came with a state. */
   lastWords: string;
   records: number;
-  /** Grows with everything new. */
+  /** Counts all new content. */
   progress: number;
-  /** Grows with every new thing that has an id, and with every change of one: checkpoints are written at once. */
-  landmarks: number;
-  /** True when the task may hold more than its streams have brought since it was last read whole. */
-  isUnread: boolean;
+  /** Counts new content with an id, and changes of it: each is written to a checkpoint at once. */
+  idChanges: number;
+  /** The task may hold content that its streams have not brought since it was last read whole. */
+  mayHoldMore: boolean;
   /** The task that was read last. */
-  lastRead: Incoming | null;
+  lastTaskRead: Incoming | null;
   /** The newest timestamp of the agent. */
   timestamp: string;
   /** The task that continues in this turn; its earlier content has been shown. */
   readonly earlierTask: string | null;
   /** Other tasks with records on our streams, by their ids, and their calls that wanted approval, as `call ID`. */
   readonly foreign: Table<true>;
-  /** The last record, if it may be the end of our task under another id. */
-  stray: Incoming | null;
+  /** The last record of another task, where it may be the end of ours under that id. */
+  possibleEnd: Incoming | null;
 
-  /** The user's words about a call, by the agent's id: sent when the turn rests. */
+  /** Words of the user with a decision, by the agent's id of the call: sent once the turn waits. */
   readonly followUps: Table<string>;
   /** Proposals that the user changed, for a server that takes no edits: their text is written when the call is done. */
   readonly lateEdits: LateEdit[];
@@ -171,10 +171,10 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   /** The task is being read to learn what it waits for. `whole`: also what became of a call that makes no progress. */
   restingRead: { readonly whole: boolean } | null;
   /** `stopping` exactly while `phase` is. */
-  course: Course;
+  mode: TurnMode;
 }
 /** A turn follows its streams, recovers one that broke, or stops: never two of them. */
-export type Course = { readonly is: 'streaming' } | Recovery | { readonly is: 'stopping'; stop: Stop };
+export type TurnMode = { readonly is: 'streaming' } | Recovery | { readonly is: 'stopping'; stop: Stop };
 /**
  * The decision about a call, and its author. `about`: the call as it was then, to which the decision is limited. `edited`: the proposal as the
  * user edited it; null when they did not.
@@ -201,8 +201,8 @@ export interface A2aCall extends CallState<DecisionState> {
   live: string | null;
   /** Number of times the user was asked again because a decision was not accepted. */
   timesReasked: number;
-  /** True when the task was read to learn what this call waits for. */
-  isRead: boolean;
+  /** The task was read once to learn what this call waits for. */
+  taskWasRead: boolean;
 }
 /** The file of a call. `real`: where it lay, links followed. `isNew`: it was not there. */
 export interface FileOfCall {
@@ -376,13 +376,13 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     lastWords: '',
     records: 0,
     progress: 0,
-    landmarks: 0,
-    isUnread: false,
-    lastRead: null,
+    idChanges: 0,
+    mayHoldMore: false,
+    lastTaskRead: null,
     timestamp: '',
     earlierTask: task,
     foreign: {},
-    stray: null,
+    possibleEnd: null,
     followUps: {},
     lateEdits: [],
     files: {},
@@ -392,14 +392,14 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     staleCheck: null,
     verifying: null,
     restingRead: null,
-    course: { is: 'streaming' },
+    mode: { is: 'streaming' },
   };
 }
 
 // --- new parts of the state
 
 export function newCall(id: CallId, last: CallSnapshot, dialect: 'rfc' | 'gemini'): A2aCall {
-  return { id, key: last.id, dialect, ended: false, last, live: null, decision: { is: 'none' }, timesReasked: 0, isRead: false };
+  return { id, key: last.id, dialect, ended: false, last, live: null, decision: { is: 'none' }, timesReasked: 0, taskWasRead: false };
 }
 export function newStream(link: string, of: A2aStream['of'], callId: string | null): A2aStream {
   return {
@@ -442,8 +442,8 @@ export function askedOf({ decision }: A2aCall): CallSnapshot | null {
 export function editOf({ decision }: A2aCall): string | null {
   return 'edited' in decision ? decision.edited : null;
 }
-export function recoveryOf({ course }: A2aTurn): Recovery | null {
-  return course.is === 'recovering' ? course : null;
+export function recoveryOf({ mode }: A2aTurn): Recovery | null {
+  return mode.is === 'recovering' ? mode : null;
 }
 /** The subscription that this link carries, while it counts. */
 export function subscriptionOn(turn: A2aTurn, link: string): Subscription | undefined {
@@ -455,8 +455,8 @@ export function sentWith(push: PushRegistration): PushRegistration {
   if (push.is === 'refused') return push;
   return { is: 'sent', before: push.is === 'sent' ? push.before : push.is === 'registered' ? push.taskId : null };
 }
-export function stopOf({ course }: A2aTurn): Stop | null {
-  return course.is === 'stopping' ? course.stop : null;
+export function stopOf({ mode }: A2aTurn): Stop | null {
+  return mode.is === 'stopping' ? mode.stop : null;
 }
 /** The status to show: one that waits for nobody is pending. */
 export function statusOf(call: A2aCall): ToolCall['status'] {
@@ -530,8 +530,8 @@ export function isStreaming(turn: A2aTurn): boolean {
   return turn.streams.some(({ stage }) => stage !== 'ended');
 }
 /** No stream of the task is open, and one is wanted. */
-export function isOffline({ course }: A2aTurn): boolean {
-  return course.is === 'recovering' && !(course.step.is === 'subscribed' && course.step.openedAt !== null);
+export function isOffline({ mode }: A2aTurn): boolean {
+  return mode.is === 'recovering' && !(mode.step.is === 'subscribed' && mode.step.openedAt !== null);
 }
 /** Remembers what earlier windows showed. */
 export function restorePast(known: Delivered, past: readonly Turn[]): void {

@@ -140,7 +140,7 @@ export abstract class TaskStreams extends TaskRecords {
     this.state.streams += 1;
     const link = `stream ${this.state.streams}`;
     turn.taskState = null;
-    turn.stray = null;
+    turn.possibleEnd = null;
     turn.streams.push(newStream(link, of, callId));
     this.open(link, params);
     return link;
@@ -200,9 +200,9 @@ export abstract class TaskStreams extends TaskRecords {
     if (!record) return this.log('trace', 'A record of a kind that is not known was left out.');
     const isFirst = stream.records === 0;
     stream.records += 1;
-    const { landmarks } = turn;
+    const { idChanges } = turn;
     if (!this.readRecord(turn, record, stream, isFirst) || this.state.turn !== turn) return;
-    this.checkpointSoon(turn, turn.landmarks > landmarks);
+    this.checkpointSoon(turn, turn.idChanges > idChanges);
     this.writeEdits(turn);
     if (!record.final || stream !== turn.streams.at(-1)) return;
     if (!this.mayAsk(turn)) return this.endStream(turn, stream);
@@ -502,10 +502,10 @@ export abstract class TaskStreams extends TaskRecords {
   }
   /** Reads the task of an agent that waits without saying for what, once. Returns true when it does so. */
   readsFirst(turn: A2aTurn): boolean {
-    const open = Object.values(turn.calls).filter((call) => call.last.status === 'pending' && !isDecided(call) && !call.isRead);
-    for (const call of open) call.isRead = true;
-    if (open.length === 0 && !turn.isUnread) return false;
-    turn.isUnread = false;
+    const open = Object.values(turn.calls).filter((call) => call.last.status === 'pending' && !isDecided(call) && !call.taskWasRead);
+    for (const call of open) call.taskWasRead = true;
+    if (open.length === 0 && !turn.mayHoldMore) return false;
+    turn.mayHoldMore = false;
     this.readResting(turn, open.length > 0);
     return true;
   }
@@ -548,11 +548,11 @@ export abstract class TaskStreams extends TaskRecords {
 
   /** Subscribes to the task again. `isFirst`: no connection was lost; the task has no subscription yet. */
   lost(turn: A2aTurn, error: Problem | null, isFirst: boolean): void {
-    if (turn.course.is !== 'streaming') return;
+    if (turn.mode.is !== 'streaming') return;
     const why = error?.message ?? t('The connection was lost.');
     if (this.state.task.id === null || turn.records === 0) return this.fail(why, ['retry']);
     const recovery = newRecovery(why);
-    turn.course = recovery;
+    turn.mode = recovery;
     if (geminiHas(this.state, 'turnHangsOnConnection')) this.readTask('stopped');
     else this.retry(turn, recovery, isFirst);
   }
@@ -612,7 +612,7 @@ export abstract class TaskStreams extends TaskRecords {
     const stream = streamOf(turn, link);
     for (const one of records) if (stream && this.state.turn === turn) this.receive(turn, stream, one);
     if (stream && subscription.hasEnded) this.streamEnded(turn, stream, null);
-    if (this.state.turn !== turn || turn.course !== recovery) return;
+    if (this.state.turn !== turn || turn.mode !== recovery) return;
     if (isAtRest(turn.taskState)) return this.recovered(turn, recovery);
     if (subscription.hasEnded) this.afterTry(turn, recovery);
   }
@@ -621,7 +621,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (openedAt !== null) recovery.until += this.now - openedAt;
     const isRead = problem !== null || (waiting === null && !isReading);
     if (isRead) this.streamEnded(turn, stream, problem);
-    if (this.state.turn !== turn || turn.course !== recovery) return;
+    if (this.state.turn !== turn || turn.mode !== recovery) return;
     if (isNotFound(problem)) return this.recovered(turn, recovery, true);
     if (problem && !(problem.kind === 'rpc' && NO_SUBSCRIPTION.includes(problem.code))) {
       this.log('info', `Subscribing again failed: ${problem.message}`);
@@ -641,7 +641,7 @@ export abstract class TaskStreams extends TaskRecords {
     this.nextTry(turn, recovery);
   }
   recovered(turn: A2aTurn, { step }: Recovery, isGone = false): void {
-    turn.course = { is: 'streaming' };
+    turn.mode = { is: 'streaming' };
     this.clearActivity(turn);
     const stream = step.is === 'subscribed' ? streamOf(turn, step.link) : undefined;
     if (stream) this.cutStream(stream);
@@ -658,13 +658,13 @@ export abstract class TaskStreams extends TaskRecords {
 
   // --- Checkpoints, for a later window
 
-  /** Writes a checkpoint: at once for a landmark unless one was written a moment ago, else after a while. Each checkpoint holds all landmarks. */
-  checkpointSoon(turn: A2aTurn, isLandmark: boolean): void {
+  /** Writes a checkpoint: at once for content with an id unless one was written a moment ago, else after a while. Each holds all content. */
+  checkpointSoon(turn: A2aTurn, hasIdChange: boolean): void {
     if (turn.keeping === 'rests') turn.keeping = 'soon';
-    if (turn.keeping === 'soon' || (turn.keeping === 'later' && !isLandmark)) return;
-    turn.keeping = isLandmark ? 'rests' : 'later';
-    this.timer('keep', isLandmark ? KEEP_REST : this.state.setup.timing.keep);
-    if (isLandmark) this.saveCheckpoint(turn);
+    if (turn.keeping === 'soon' || (turn.keeping === 'later' && !hasIdChange)) return;
+    turn.keeping = hasIdChange ? 'rests' : 'later';
+    this.timer('keep', hasIdChange ? KEEP_REST : this.state.setup.timing.keep);
+    if (hasIdChange) this.saveCheckpoint(turn);
   }
   keepElapsed(turn: A2aTurn): void {
     const isDue = turn.keeping !== 'rests';
