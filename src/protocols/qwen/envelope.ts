@@ -52,7 +52,7 @@ const LIMITS = {
 };
 /** Unanswered heartbeats after which the agent counts as one without them. */
 const TRIES = 3;
-const DEAD_KEPT = 200;
+const EXPIRED_KEPT = 200;
 
 export function newEnvelopeState(resumed: string | null, now: number): EnvelopeState {
   return {
@@ -63,7 +63,7 @@ export function newEnvelopeState(resumed: string | null, now: number): EnvelopeS
     version: null,
     cancelledAt: null,
     ending: 'none',
-    held: null,
+    delayedPrompt: null,
     awaited: {},
     text: null,
     thought: null,
@@ -71,11 +71,11 @@ export function newEnvelopeState(resumed: string | null, now: number): EnvelopeS
     terminals: 0,
     byIndex: {},
     lastCall: null,
-    dead: [],
+    expiredRequests: [],
     stopped: [],
     unknown: [],
     submitted: null,
-    heart: { silence: 0, asked: 0, open: false, answered: false, otherLines: false, said: false, lastBeat: now },
+    heartbeat: { silence: 0, sent: 0, isOpen: false, isAnswered: false, hasOtherLines: false, isReported: false, lastSentAt: now },
     commandNames: null,
     audited: false,
   };
@@ -178,23 +178,23 @@ export class EnvelopeStep extends EnvelopeParts {
   chat(request: schema.ChatRequest): void {
     const { cancelledAt } = this.talk;
     if (cancelledAt !== null && this.isTrailing && !request.continuation) {
-      this.talk.held = request;
+      this.talk.delayedPrompt = request;
       return this.timer('trail', cancelledAt + LIMITS.trail - this.now);
     }
     this.writeChat(request);
   }
-  /** Nothing of the cancelled turn is expected any more. */
+  /** No more lines of the cancelled turn are expected: sends the prompt that was delayed. */
   trailIsOver(): void {
-    const { held } = this.talk;
-    this.talk.held = null;
-    if (held) this.writeChat(held);
+    const { delayedPrompt } = this.talk;
+    this.talk.delayedPrompt = null;
+    if (delayedPrompt) this.writeChat(delayedPrompt);
   }
   writeChat(request: schema.ChatRequest): void {
     this.write(chatRequest({ session_id: this.talk.session, ...this.state.setup.options.request, ...request }));
   }
   cancel(): void {
     // The agent knows nothing of this prompt yet.
-    if (this.talk.held) return this.finish('cancelled');
+    if (this.talk.delayedPrompt) return this.finish('cancelled');
     if (!this.requestStop()) return;
     this.writeCancel();
     this.forgetRequests();
@@ -573,28 +573,28 @@ export class EnvelopeStep extends EnvelopeParts {
   }
   /** The agent could not use an answer that was sent. */
   answerRefused(fault: unknown): void {
-    const { dead } = this.talk;
+    const { expiredRequests } = this.talk;
     const known = isRecord(fault) ? fault : {};
     const text = typeof known.message === 'string' ? known.message : JSON.stringify(fault).slice(0, 500);
     const id = typeof known.request_id === 'string' ? known.request_id : undefined;
     this.log('warn', `The agent could not use an answer: ${text}`);
-    const at = id === undefined ? -1 : dead.indexOf(id);
+    const at = id === undefined ? -1 : expiredRequests.indexOf(id);
     if (at >= 0) {
-      dead.splice(at, 1);
+      expiredRequests.splice(at, 1);
       return;
     }
     this.note('warn', t('The agent refused: {0}', text));
     if (id !== undefined) this.withdrawApproval(id);
   }
-  /** The turn has ended: ignores late answers for it. */
-  requestsAreDead(): void {
-    const { dead } = this.talk;
-    dead.push(...keys(this.state.requests));
-    dead.splice(0, Math.max(0, dead.length - DEAD_KEPT));
+  /** The turn has ended: the agent may refuse answers to its requests, which is not reported. */
+  expireRequests(): void {
+    const { expiredRequests } = this.talk;
+    expiredRequests.push(...keys(this.state.requests));
+    expiredRequests.splice(0, Math.max(0, expiredRequests.length - EXPIRED_KEPT));
   }
   /** The turn is cancelled, and with it what the user was asked: nothing is answered any more. Our tools still answer. */
   forgetRequests(): void {
-    this.requestsAreDead();
+    this.expireRequests();
     const toTools = new Set(Object.values(this.agent.running).flatMap((run) => (run.for === 'mcp' ? [run.requestId] : [])));
     for (const id of keys(this.state.requests)) if (!toTools.has(id)) this.closeRequest(id);
   }
@@ -638,11 +638,11 @@ export class EnvelopeStep extends EnvelopeParts {
   finish(status: 'done' | 'cancelled' | 'failed', more: TurnEnd = {}): void {
     const { talk } = this;
     const { turn } = this.state;
-    const { held } = talk;
-    if (held) this.timer('trail', null);
-    talk.held = null;
+    const { delayedPrompt } = talk;
+    if (delayedPrompt) this.timer('trail', null);
+    talk.delayedPrompt = null;
     this.clearStopTimer();
-    this.requestsAreDead();
+    this.expireRequests();
     this.refuseAll('The turn is over.');
     this.cancelQuestions();
     if (talk.ending !== 'none') this.timer('settle', null);
@@ -652,7 +652,7 @@ export class EnvelopeStep extends EnvelopeParts {
     talk.text = null;
     talk.thought = null;
     this.closeTerminal();
-    if (turn && status === 'cancelled' && !held) {
+    if (turn && status === 'cancelled' && !delayedPrompt) {
       talk.cancelledAt = this.now;
       talk.stopped = Object.values(this.agent.calls)
         .filter(isOpen)
@@ -680,58 +680,58 @@ export class EnvelopeStep extends EnvelopeParts {
   /** Stopped, or nothing was running: either way nothing runs now. */
   onCancelled(result: { readonly prompt_id?: string | null | undefined; readonly status?: string | null | undefined } | undefined): void {
     const { turn } = this.state;
-    if (!turn || this.talk.held) return;
+    if (!turn || this.talk.delayedPrompt) return;
     // An answer about a prompt that was left long ago; a peer that counts otherwise than we do is believed while a stop is open.
     if (this.isEarlier(result?.prompt_id)) return this.log('info', 'A cancel of an earlier prompt was confirmed late; it ends nothing');
     if (result?.status === 'noop' && turn.phase !== 'stopping') return;
     this.finish('cancelled');
   }
-  /** A turn was cancelled a moment ago: what still trickles in belongs to it. */
+  /** A turn was cancelled a moment ago: lines that come now belong to it. */
   get isTrailing(): boolean {
     const { cancelledAt } = this.talk;
     return cancelledAt !== null && this.now - cancelledAt < LIMITS.trail;
   }
   /** Does not show late lines of an ended turn. The next turn has none before its prompt is sent. */
   isLate(): boolean {
-    if (!this.talk.held && (this.state.turn || !this.isTrailing)) return false;
+    if (!this.talk.delayedPrompt && (this.state.turn || !this.isTrailing)) return false;
     this.log('info', 'A line of the turn that was stopped came late; it is not shown');
     return true;
   }
 
-  // --- heartbeat: any line is a sign of life, one question is open at a time
+  // --- heartbeat: any line shows that the agent is alive; at most one heartbeat has no answer yet
 
   beats(isAnswer: boolean): void {
-    const { heart } = this.talk;
-    heart.silence = 0;
+    const { heartbeat } = this.talk;
+    heartbeat.silence = 0;
     if (isAnswer) {
-      heart.answered = true;
-      heart.open = false;
-    } else heart.otherLines = true;
-    if (!heart.said) return;
-    heart.said = false;
+      heartbeat.isAnswered = true;
+      heartbeat.isOpen = false;
+    } else heartbeat.hasOtherLines = true;
+    if (!heartbeat.isReported) return;
+    heartbeat.isReported = false;
     this.liveness({ level: 'info', text: t('The agent answers again.') });
   }
   beat(): void {
-    const { heart } = this.talk;
+    const { heartbeat } = this.talk;
     const { heartbeat: every, patience } = this.state.setup.options;
-    const slept = this.now - heart.lastBeat > 3 * every + 1000;
-    heart.lastBeat = this.now;
+    const slept = this.now - heartbeat.lastSentAt > 3 * every + 1000;
+    heartbeat.lastSentAt = this.now;
     if (slept) {
       // The machine slept or was busy: the agent was not silent.
-      heart.silence = 0;
-      heart.open = false;
+      heartbeat.silence = 0;
+      heartbeat.isOpen = false;
     }
-    if (!heart.answered && heart.otherLines && heart.asked >= TRIES) return;
-    if (heart.silence >= 2 * patience) return this.giveUp(t('The agent does not answer.'), { again: true });
-    if (heart.silence >= patience && !heart.said) {
-      heart.said = true;
+    if (!heartbeat.isAnswered && heartbeat.hasOtherLines && heartbeat.sent >= TRIES) return;
+    if (heartbeat.silence >= 2 * patience) return this.giveUp(t('The agent does not answer.'), { again: true });
+    if (heartbeat.silence >= patience && !heartbeat.isReported) {
+      heartbeat.isReported = true;
       this.liveness({ level: 'warn', text: t('The agent does not answer.'), next: ['restart'] });
     }
-    heart.silence += every;
+    heartbeat.silence += every;
     this.timer('heartbeat', every);
-    if (heart.open && heart.answered) return;
-    heart.open = true;
-    heart.asked += 1;
+    if (heartbeat.isOpen && heartbeat.isAnswered) return;
+    heartbeat.isOpen = true;
+    heartbeat.sent += 1;
     this.write(heartbeatRequest(this.toldSession));
   }
   liveness(notice: Notice): void {

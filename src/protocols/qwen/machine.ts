@@ -216,7 +216,7 @@ class ProcessStep extends Step<QwenState> {
       if (ending.kind === 'restart') return this.restart(agent, ending.reason, words);
       if (ending.kind === 'anew') return this.beginAnew();
       if (ending.kind === 'close') return this.end(agent, ending.reason, { words, next: ending.next, why });
-      this.state.held = ending.prompt;
+      this.state.queuedPrompt = ending.prompt;
       // Before the very first message there is nothing to resume.
       if (ending.upTo === null) this.state.key = null;
       return this.openProcess({ plain: false, upTo: ending.upTo });

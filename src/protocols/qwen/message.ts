@@ -82,7 +82,7 @@ export function newMessageState(): MessageState {
     tasks: {},
     counted: { total: {}, forgotten: {} },
     unknown: [],
-    silence: { since: 0, lookAt: 0, probedAt: null, missed: 0, said: 'nothing' },
+    silence: { since: 0, lookAt: 0, probedAt: null, missed: 0, told: 'nothing' },
   };
 }
 
@@ -189,9 +189,9 @@ export class MessageStep extends MessageParts {
   }
   /** Offers to go on with a turn that ended with the agent or the window, of agents that keep it. */
   offerToContinue(): void {
-    const { brokeOff, setup, held, turn } = this.state;
+    const { brokeOff, setup, queuedPrompt, turn } = this.state;
     // A prompt that waits already is what comes next.
-    if (!brokeOff || !setup.keeps.history || this.peer.onlyMessages || turn || held) return;
+    if (!brokeOff || !setup.keeps.history || this.peer.onlyMessages || turn || queuedPrompt) return;
     const title = `${t('Interrupted: the window or the agent was closed.')} ${t('Continue?')}`;
     this.askYesNo({ about: 'continue' }, { title, ours: true });
   }
@@ -705,7 +705,7 @@ export class MessageStep extends MessageParts {
   startSilence(): void {
     const { silence } = this.talk;
     Object.assign(silence, { since: this.now, probedAt: null });
-    if (silence.said === 'waiting') silence.said = 'nothing';
+    if (silence.told === 'waiting') silence.told = 'nothing';
     this.checkSilenceIn(LIMITS.silence);
   }
   checkSilenceIn(ms: number): void {
@@ -715,7 +715,7 @@ export class MessageStep extends MessageParts {
   stopSilence(): void {
     const { silence } = this.talk;
     if (this.state.turn) this.timer('silence', null);
-    if (silence.said === 'waiting') silence.said = 'nothing';
+    if (silence.told === 'waiting') silence.told = 'nothing';
   }
   /** Notes that the agent wrote a line: it is not silent. */
   noteLine(): void {
@@ -723,15 +723,15 @@ export class MessageStep extends MessageParts {
     silence.since = this.now;
     silence.missed = 0;
     silence.probedAt = null;
-    if (silence.said === 'nothing') return;
-    if (silence.said === 'dead') return this.probeAnswered();
-    silence.said = 'nothing';
+    if (silence.told === 'nothing') return;
+    if (silence.told === 'unresponsive') return this.probeAnswered();
+    silence.told = 'nothing';
     this.activity(null);
   }
   /** Notes that the agent answered a request. It is alive, but that does not mean that it works. */
   probeAnswered(): void {
-    if (this.talk.silence.said !== 'dead') return;
-    this.talk.silence.said = 'nothing';
+    if (this.talk.silence.told !== 'unresponsive') return;
+    this.talk.silence.told = 'nothing';
     this.emit({ type: 'notice', notice: { level: 'info', text: t('The agent answers again.'), about: 'silence' } });
     this.activity(null);
     if (this.state.turn) this.startSilence();
@@ -757,7 +757,7 @@ export class MessageStep extends MessageParts {
     this.checkSilenceIn(LIMITS.silenceAgain);
   }
   showWaiting(text: string): void {
-    this.talk.silence.said = 'waiting';
+    this.talk.silence.told = 'waiting';
     this.activity(text);
   }
   probeFailed(): void {
@@ -765,7 +765,7 @@ export class MessageStep extends MessageParts {
     silence.missed += 1;
     if (silence.missed < 2 || !this.state.turn) return;
     this.stopSilence();
-    silence.said = 'dead';
+    silence.told = 'unresponsive';
     const text = t('The agent does not answer.');
     this.emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'], about: 'silence' } });
   }

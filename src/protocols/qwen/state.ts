@@ -21,11 +21,11 @@ export interface QwenState extends ConversationState {
   firstTurn: TurnId | null;
   /** Times of restarts, in milliseconds since the epoch. */
   readonly restarts: number[];
-  /** The process before this one died in a turn. */
+  /** The previous process ended during a turn. */
   brokeOff: boolean;
-  /** Sent as soon as the agent is ready: it follows an earlier message. */
-  held: QwenPrompt | null;
-  /** Count of lines that were no messages. */
+  /** The prompt to send as soon as the agent is ready. */
+  queuedPrompt: QwenPrompt | null;
+  /** Count of lines that are not messages. */
   junk: number;
   /** The agent continues a conversation without a readable record; shown when it is ready. */
   unrecorded: boolean;
@@ -194,7 +194,7 @@ export interface MessageState {
   readonly unknown: string[];
   readonly silence: IdleWatch;
 }
-/** Nothing has come since `since`. */
+/** The silence of the agent: `since` is the time of its last line. */
 export interface IdleWatch {
   since: number;
   /** When the timer was started, and for how long: one that fires much later was held up by a machine that slept. */
@@ -202,10 +202,11 @@ export interface IdleWatch {
   probedAt: number | null;
   /** Count of probes without an answer. */
   missed: number;
-  said: 'nothing' | 'waiting' | 'dead';
+  /** What the user was told of the silence. */
+  told: 'nothing' | 'waiting' | 'unresponsive';
 }
 export interface Blocks {
-  /** Those of this round; `open`: its whole block has not come. An index identifies the block that was begun under it last. */
+  /** Blocks of the current message; `open`: the whole block has not come. An index identifies the block that began last under it. */
   blocks: { readonly kind: 'text' | 'thought' | 'call'; readonly id: string; index: number; text: string; open: boolean }[];
   /** Messages that were finished last: a repetition is left out. */
   readonly finished: { readonly messageId: string; readonly keys: string[] }[];
@@ -225,8 +226,8 @@ export interface EnvelopeState {
    * that it was the last one.
    */
   ending: 'none' | 'done' | { readonly error: Fault; readonly isCut: boolean };
-  /** The prompt of the running turn, while lines of the cancelled turn before it may still come. */
-  held: ChatRequest | null;
+  /** The prompt of the running turn, not sent while lines of the cancelled turn before it may still come. */
+  delayedPrompt: ChatRequest | null;
   /** Calls of our tools by an agent that also uses them as an MCP server, and may run them so. */
   readonly awaited: Table<{ readonly tool: string; readonly name: string; readonly input: unknown }>;
   /** Parts that the next piece extends. */
@@ -236,21 +237,26 @@ export interface EnvelopeState {
   terminals: number;
   byIndex: Table<CallId>;
   lastCall: CallId | null;
-  /** Requests that were open when their turn ended. The last 200. */
-  readonly dead: string[];
+  /** Ids of requests that were open when their turn ended; the last 200. */
+  readonly expiredRequests: string[];
   /** Calls that were open when the user stopped the last turn that was stopped. Their ends may come at any time later. */
   stopped: readonly CallId[];
   readonly unknown: string[];
   /** A prompt that a command submitted, sent on unless the agent begins with it by itself. */
   submitted: { readonly turnId: TurnId; readonly parts: number; readonly promptId: string; readonly content: readonly unknown[] } | null;
-  readonly heart: {
+  readonly heartbeat: {
+    /** Milliseconds since the last line. */
     silence: number;
-    asked: number;
-    open: boolean;
-    answered: boolean;
-    otherLines: boolean;
-    said: boolean;
-    lastBeat: number;
+    /** Count of heartbeats sent. */
+    sent: number;
+    /** The last one has no answer yet. */
+    isOpen: boolean;
+    /** The agent has answered one, so it knows heartbeats. */
+    isAnswered: boolean;
+    hasOtherLines: boolean;
+    /** The user was told of the silence. */
+    isReported: boolean;
+    lastSentAt: number;
   };
   /** The request for the names of commands. */
   commandNames: string | null;
@@ -268,7 +274,7 @@ export function newQwenState(seed: string, setup: QwenSetup): QwenState {
     firstTurn: null,
     restarts: [],
     brokeOff: false,
-    held: null,
+    queuedPrompt: null,
     junk: 0,
     unrecorded: false,
   };

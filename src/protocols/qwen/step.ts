@@ -154,16 +154,16 @@ export abstract class QwenStep extends Step<QwenState> {
   }
   /** The handshake is done. */
   ready(): void {
-    const { held } = this.state;
+    const { queuedPrompt } = this.state;
     this.state.phase = this.state.phase === 'opening' ? 'ready' : this.state.phase;
-    this.state.held = null;
+    this.state.queuedPrompt = null;
     this.state.brokeOff = false;
     if (this.state.unrecorded) {
       const text = t('The agent remembers this conversation, but cannot show all of it.');
       this.emit({ type: 'notice', notice: { level: 'info', text } });
     }
     this.state.unrecorded = false;
-    if (held) this.prompt(held);
+    if (queuedPrompt) this.prompt(queuedPrompt);
   }
 
   // --- turns
