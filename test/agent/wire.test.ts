@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { diffsOf } from '../../src/protocols/kimi-wire/codec.ts';
+import type { DisplayBlock } from '../../src/protocols/kimi-wire/schema.ts';
 import { startAgent, temporaryFolder } from './agentProcess.ts';
 
 const openInIde = {
@@ -120,6 +122,20 @@ test('an edit waits for the answer, and is made only when it is allowed', async 
   agent.answer(second.id, { request_id: second.id, response: 'approve' });
   await agent.answerTo(allowed);
   assert.equal(readFileSync(file, 'utf8'), 'one\nthree\n');
+});
+
+test('a new file without a line is shown, and counts as a new one for the client', async (t) => {
+  const cwd = temporaryFolder(t);
+  const agent = startAgent(t, { cwd });
+  await agent.call('initialize', HELLO);
+  const prompt = agent.start('prompt', { user_input: 'create file blank.md' });
+  const { id, payload } = await agent.asked('ApprovalRequest');
+  const [block] = payload.display as readonly DisplayBlock[];
+  assert.ok(block);
+  assert.deepEqual(diffsOf([block]), [{ path: path.join(cwd, 'blank.md'), before: null, after: '' }]);
+  agent.answer(id, { request_id: id, response: 'approve' });
+  await agent.answerTo(prompt);
+  assert.equal(readFileSync(path.join(cwd, 'blank.md'), 'utf8'), '');
 });
 
 test('an answer for the session is remembered by action', async (t) => {

@@ -303,7 +303,9 @@ function diffBlocks(diff: Extract<OutcomeDisplay, { type: 'diff' }>, dialect: Wi
     const summary = { path: diff.path, old_text: countOf(before), new_text: countOf(diff.after) };
     return [{ type: 'diff', ...summary, ...(dialect.has('summaries') ? { is_summary: true } : {}) }];
   }
-  return hunks.map((hunk) => ({
+  // A new file without a line has no hunk; clients know of it by its block only.
+  const shown = diff.before === null && hunks.length === 0 ? [{ oldStart: 1, newStart: 1, lines: [] }] : hunks;
+  return shown.map((hunk) => ({
     type: 'diff',
     path: diff.path,
     old_text: side(hunk.lines, '-'),
