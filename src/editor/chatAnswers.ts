@@ -223,7 +223,7 @@ function editorAnswers(deps: ChatAnswersDeps) {
 
 function known(sessions: Sessions, id: SessionId): LiveSession {
   const session = sessions.get(id);
-  if (!session) throw new Error(vscode.l10n.t('That session is open in another window, or cannot be read any more.'));
+  if (!session) throw new Error(vscode.l10n.t('The session is open in another window or can no longer be read.'));
   return session;
 }
 

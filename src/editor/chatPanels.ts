@@ -57,7 +57,7 @@ export class ChatPanels implements Disposable {
       return there.link.focus();
     }
     const outcome = await this.#sessions.bringBack(id);
-    if (outcome !== 'open') throw new Error(vscode.l10n.t('That session is open in another window, or cannot be read any more.'));
+    if (outcome !== 'open') throw new Error(vscode.l10n.t('The session is open in another window or can no longer be read.'));
     const column = this.#open.size === 0 ? vscode.ViewColumn.Active : vscode.ViewColumn.Beside;
     const panel = vscode.window.createWebviewPanel(PANEL_TYPE, 'Parley', column);
     // The editor gives the keyboard to the page, but to nothing in it.

@@ -97,7 +97,7 @@ export function selectionContent(line = false): Content | undefined {
 /** A command of a terminal with its output. */
 export function terminalContent({ command, output, exit }: RecentCommand): Content {
   const ended = exit === undefined ? '' : `exit ${exit}`;
-  const printed = output === undefined ? `(${vscode.l10n.t('Its output is not known.')})` : output.trimEnd();
+  const printed = output === undefined ? `(${vscode.l10n.t('The output is unknown.')})` : output.trimEnd();
   const text = [`$ ${command}`, printed, ended].filter(Boolean).join('\n');
   return document(`${vscode.l10n.t('Terminal')}: ${command.split('\n', 1)[0]?.slice(0, 60)}`, text);
 }

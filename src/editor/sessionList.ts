@@ -92,7 +92,9 @@ export class SessionList {
     if (copies.some((one) => this.#sessions.isElsewhere(one))) throw new Error(unavailable());
     const remove = vscode.l10n.t('Delete');
     const text = vscode.l10n.t('Delete “{0}”? Files it changed stay as they are.', title || commandTitle('newSession'));
-    const detail = there ? vscode.l10n.t('The agent host has it: it is deleted in every window, and in the chat of VS Code.') : undefined;
+    const detail = there
+      ? vscode.l10n.t('This session is on the agent host. Deleting it removes it from every window and from VS Code’s own chat.')
+      : undefined;
     const more = detail === undefined ? {} : { detail };
     if ((await vscode.window.showWarningMessage(text, { modal: true, ...more }, remove)) !== remove) return;
     await this.pin(id, false);
@@ -160,5 +162,5 @@ async function recordedIn(file: string, start: Session): Promise<Session | undef
 }
 
 function unavailable(): string {
-  return vscode.l10n.t('That session is open in another window, or cannot be read any more.');
+  return vscode.l10n.t('The session is open in another window or can no longer be read.');
 }

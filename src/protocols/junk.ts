@@ -9,7 +9,7 @@ export function junkWhileOpening(line: string, label: string): Extract<SessionEv
   const first = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
   return {
     type: 'link.opening',
-    note: t('Its output is not {0}: “{1}”. If nothing else follows, check how it is started.', label, first),
+    note: t('The program printed “{1}”, which is not {0}. If nothing else follows, check its command in the settings.', label, first),
     next: ['openSettings', 'showLog', 'restart'],
   };
 }

@@ -84,6 +84,6 @@ describe('what can be named after an @', () => {
     const [content] = await contextContent('terminal', { command: 'npm test', output: 'one failed\n', exit: 1 });
     assert.deepEqual(content, { type: 'file', path: 'Terminal: npm test', text: '$ npm test\none failed\nexit 1' });
     const [lost] = await contextContent('terminal', { command: 'true', output: undefined, exit: 0 });
-    assert.deepEqual(lost, { type: 'file', path: 'Terminal: true', text: '$ true\n(Its output is not known.)\nexit 0' });
+    assert.deepEqual(lost, { type: 'file', path: 'Terminal: true', text: '$ true\n(The output is unknown.)\nexit 0' });
   });
 });

@@ -18,6 +18,6 @@ for (const [name, protocol] of Object.entries({ acp, kimiWire, qwen }))
       (now) => now.link.state === 'opening' && /other program/.test(now.link.note ?? ''),
     );
     assert.ok(link.state === 'opening');
-    assert.match(link.note ?? '', /^Its output is not .+: “Welcome to some other program!”/);
+    assert.match(link.note ?? '', /^The program printed “Welcome to some other program!”, which is not .+\./);
     assert.ok(link.next?.includes('openSettings'));
   });

@@ -499,7 +499,7 @@ export class Review implements Disposable {
         this.#log.error('An edited proposal could not be kept', error),
       );
       void vscode.window.showInformationMessage(
-        vscode.l10n.t('What you changed was not written: the question is closed. Your text stays open until you close it.'),
+        vscode.l10n.t('Your edit was not written: the question is closed. Your text stays open until you close it.'),
       );
     }
     if (gone.length > 0) this.#close(new Map(gone));

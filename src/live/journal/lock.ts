@@ -125,7 +125,7 @@ export async function takeSettled(take: () => FileLock | LockOwner | undefined):
     const lock = take();
     if (lock === undefined || lock instanceof FileLock) return lock;
     if (lock.pid !== process.pid || tries >= MOST_LOOKS)
-      throw new Error(t('That session is open in another window, or cannot be read any more.'));
+      throw new Error(t('The session is open in another window or can no longer be read.'));
     await new Promise((resolve) => setTimeout(resolve, LOOK_AFTER));
   }
 }

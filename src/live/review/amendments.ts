@@ -115,7 +115,7 @@ export class Amendments implements Disposable {
       this.#publish(id, { type: 'notice', notice: { level: 'warn', text } });
       return false;
     };
-    const differs = t('What you changed in the proposal for {0} was not written: the agent wrote or proposed something else.', name);
+    const differs = t('Your edit of the proposal for {0} was not written: the agent wrote or proposed something else.', name);
     if (typeof present !== 'string' || merged === undefined) return refuse(differs, 'it does not hold what was proposed');
     try {
       const write = () => this.#effects.writeText(file, merged, plain(present), real);

@@ -180,7 +180,7 @@ export class Credentials {
       return { id: fieldId(at), label, kind: 'secret', required: true, ...(body && at === 0 ? { body } : {}) };
     });
     this.#withdrawal = new AbortController();
-    const title = t('{0} wants credentials', this.#origin);
+    const title = t('{0} requires credentials', this.#origin);
     const answer = await this.#questions.ask({ kind: 'question', ours: true, title, fields }, this.#withdrawal.signal);
     const values = answer.kind === 'fields' ? answer.values : {};
     const given = this.#schemes.wanted.map(({ way }, at) => tidied(values[fieldId(at)]?.[0] ?? '', way));

@@ -296,7 +296,7 @@ export class RpcClient {
       }
       if (answer.status === 401) {
         const words = head(await answer.text(undefined, this.timing.answer));
-        onProgress?.({ waits: t('{0} wants credentials', originOf(request.url)) });
+        onProgress?.({ waits: t('{0} requires credentials', originOf(request.url)) });
         hasNewSecrets = await this.#credentials.renew(words, signed.edition, stopped);
         if (hasNewSecrets || stopped.aborted) continue;
         throw new StatusError(401, whyRefused(request.url, 401, words));

@@ -309,7 +309,7 @@ export abstract class TaskRecords extends Step<A2aState> {
       this.addNotice(
         turn,
         'warn',
-        t('What you changed in the proposal for {0} was not written: the agent wrote or proposed something else.', call.last.title),
+        t('Your edit of the proposal for {0} was not written: the agent wrote or proposed something else.', call.last.title),
       );
     if (isUnconfirmed(decisionAbout(turn, call.key))) this.addNotice(turn, 'warn', mayBeFollowed());
     call.decision = { is: 'changed', since: null };

@@ -27,7 +27,7 @@ export interface Probe {
 }
 const KEEP_WAITING = () => t('Keep waiting');
 const START_AGAIN = () => t('Try again');
-const NO_HANDSHAKE = () => t('Go on without the handshake (old versions)');
+const NO_HANDSHAKE = () => t('Continue without the handshake (old versions)');
 
 export abstract class WireConnection extends Step<WireState> {
   // --- what the conversation does for it

@@ -133,7 +133,7 @@ test('a silent agent that says nothing of itself: the user decides, and the conv
   harness.send({
     type: 'answer',
     askId: harness.ask.id,
-    answer: { kind: 'fields', values: { what: ['Go on without the handshake (old versions)'] } },
+    answer: { kind: 'fields', values: { what: ['Continue without the handshake (old versions)'] } },
   });
   await harness.ready;
   harness.prompt('hello');
