@@ -44,6 +44,8 @@ export type ActionResult =
       readonly takesBack?: TurnId;
       /** The prompt was sent while the turn before was being stopped: the user goes on with it. */
       readonly goesOn?: TurnId;
+      /** A message for the agent in its turn. */
+      readonly steers?: string;
       /** The model that the prompt names; the agent says what it offers when it has started. */
       readonly model?: string;
       /** Words for the user in the turn that begins. */
@@ -174,6 +176,8 @@ export interface Held {
   readonly takenBack?: TurnId;
   /** Turns that this client has removed stayed. */
   readonly keptTurns?: true;
+  /** Messages that clients have sent into turns, by their ids. */
+  readonly steered?: ReadonlySet<string>;
   /** The sender, as other clients see it; unknown of one that comes back to a host that was restarted, as it does not say its name again. */
   readonly sender?: string;
   readonly clientId: string;
@@ -223,8 +227,9 @@ export function decideChat(said: unknown, held: Held): ActionResult {
     case 'chat/inputCompleted':
       return held.follows ? completed(action, held) : refused(UNSEEN);
     case 'chat/pendingMessageSet': {
-      const { kind, id } = action;
-      if (!chat.activeTurn && kind === 'steering') return refused('This turn is over.');
+      const { id } = action;
+      // A message into a turn that has just ended begins the next one: clients drop a refused one without a word (read in VS Code's build).
+      const kind = chat.activeTurn ? action.kind : 'queued';
       // A client that comes back repeats what it had sent.
       if (wasTaken(id, held)) return refused('This message is not waiting any more.');
       const waiting = chat.queuedMessages ?? [];
@@ -237,7 +242,8 @@ export function decideChat(said: unknown, held: Held): ActionResult {
           : { type: 'prompt', turnId: id, content, ...by(held) };
       const apply = { type: action.type, kind, id, message: plainMessage(action.message, held.sender) } as const;
       const goesOn = held.session && runningTurn(held.session)?.stopping ? { goesOn: id } : {};
-      return { kind: 'taken', apply, intents: [intent], starts: true, ...goesOn };
+      const steers = intent.type === 'steer' && takesSteering(held) ? { steers: id } : {};
+      return { kind: 'taken', apply, intents: [intent], starts: true, ...goesOn, ...steers };
     }
     case 'chat/pendingMessageRemoved': {
       const { kind, id } = action;
@@ -270,8 +276,10 @@ export function decideChat(said: unknown, held: Held): ActionResult {
   }
 }
 
-/** True for a message that has become a turn, or that the agent has in its turn. */
-function wasTaken(id: string, { chat, session }: Held): boolean {
+/** True for a message that has become a turn, or that the agent has or had in its turn, where it may have another id. */
+function wasTaken(id: string, { chat, session, steered }: Held): boolean {
+  const isWaiting = chat.steeringMessage?.id === id || chat.queuedMessages?.some((one) => one.id === id);
+  if (!isWaiting && steered?.has(id)) return true;
   const isTurn = hasTurn(chat, id) || (session?.turns.some((turn) => turn.id === id) ?? false);
   const running = session && runningTurn(session);
   return isTurn || (running?.parts.some((part) => part.kind === 'prompt' && part.id === id && !part.pending) ?? false);
@@ -296,6 +304,10 @@ function ranInWindow({ turnId, toolCallId, result }: RanTool, { chat, clientId }
 /** True once the agent has begun the chat's open turn. */
 function hasBegun({ chat, session }: Held): boolean {
   return session?.turns.some((turn) => turn.id === chat.activeTurn?.id && turn.status === 'running') ?? false;
+}
+
+function takesSteering({ session }: Held): boolean {
+  return session?.link.state === 'ready' && session.link.offers.steer === true;
 }
 
 function turnStarted(action: TurnStarted, held: Held): ActionResult {

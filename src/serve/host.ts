@@ -509,11 +509,20 @@ class ClientRequests {
       return null;
     }
     const sender = this.#client.name?.shown;
-    const { chat, takenBack } = hosted;
+    const { chat, steered, takenBack } = hosted;
     const kept = hosted.kept.has(clientId) ? { keptTurns: true as const } : {};
     const known = { ...(session ? { session } : {}), ...(takenBack === undefined ? {} : { takenBack }), ...kept };
     const follows = this.#channels.follows(this.#client, channel);
-    const held = { chat, follows, ...(sender === undefined ? {} : { sender }), clientId, now: this.#deps.now(), attached, ...known };
+    const held = {
+      chat,
+      steered,
+      follows,
+      ...(sender === undefined ? {} : { sender }),
+      clientId,
+      now: this.#deps.now(),
+      attached,
+      ...known,
+    };
     const decision = isChat ? decideChat(action, held) : decideSession(action, sessionOf(hosted).state, held);
     if (decision.kind === 'refused' && decision.keepsTurns) hosted.kept.add(clientId);
     if (decision.kind === 'refused') this.#channels.refuse(this.#client, channel, action, origin, decision.why);

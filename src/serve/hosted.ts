@@ -72,6 +72,8 @@ interface HostedChat {
   readonly retries: Retries;
   /** Prompts that a client sent while a turn was being stopped: the user goes on with them. */
   readonly goesOn: Set<TurnId>;
+  /** Messages that clients have sent into turns, the latest last: one that comes back may repeat them. */
+  readonly steered: Set<string>;
 }
 export type AgentStart =
   /** `stored`: the journal has the transcript, which is read when a client subscribes. */
@@ -123,6 +125,8 @@ const LONGEST_OPENING = 10_000;
 const NO_MODEL = 'default';
 /** Copies of one session. */
 const MOST_FORKS = 50;
+/** Messages into turns that are remembered of one chat. */
+const MOST_STEERED = 200;
 
 /** A change of the lists of clients. */
 interface ListChange {
@@ -392,10 +396,11 @@ export class HostedSessions {
   }
 
   /** Carries out a decision. Starts the agent if needed. */
-  take(hosted: Hosted, { apply, intents, starts, takesBack, retries, goesOn, note, model }: Taken, origin: Origin): void {
+  take(hosted: Hosted, { apply, intents, starts, takesBack, retries, goesOn, steers, note, model }: Taken, origin: Origin): void {
     const wasDraft = isDraft(hosted);
     if (takesBack !== undefined) hosted.takenBack = takesBack;
     if (goesOn !== undefined) hosted.goesOn.add(goesOn);
+    if (steers !== undefined) noteSteered(hosted, steers);
     if (retries) hosted.retries.add(retries.sessionTurn, retries.clientTurn);
     for (const action of this.#pastWords(hosted, apply)) this.#updateChat(hosted, action);
     if (apply.type.startsWith('chat/')) this.#updateChat(hosted, apply as ChatAction, origin);
@@ -735,7 +740,14 @@ export class HostedSessions {
     const origin = from ? ({ kind: 'fork', ...from } as const) : ({ kind: 'user' } as const);
     const summary = { ...summaryOfChat(id, profile.name, createdAt), resource: chat, origin };
     const own = { uri, id, forkOf: of, profile, cwd, createdAt, modifiedAt: createdAt, listedAt: 0, changedAt: 0, agent };
-    const fork: Fork = { ...own, chat: { ...summary, turns: [] }, kept: new Set(), retries: new Retries(), goesOn: new Set() };
+    const fork: Fork = {
+      ...own,
+      chat: { ...summary, turns: [] },
+      kept: new Set(),
+      retries: new Retries(),
+      goesOn: new Set(),
+      steered: new Set(),
+    };
     this.#byUri.set(chat, fork);
     if (!from) of.state = { ...of.state, chats: [...of.state.chats, summary] };
     return fork;
@@ -771,6 +783,7 @@ export class HostedSessions {
       kept: new Set(),
       retries: new Retries(),
       goesOn: new Set(),
+      steered: new Set(),
       ...(maker === undefined ? {} : { maker }),
     };
     this.#byUri.set(uri, hosted);
@@ -811,6 +824,12 @@ const ARCHIVED = { archived: true } as const;
 
 function bitsOf({ read, archived }: SessionMark): number {
   return (read ? STATUS.read : 0) | (archived ? STATUS.archived : 0);
+}
+
+function noteSteered({ steered }: Hosted, id: string): void {
+  steered.add(id);
+  const [oldest] = steered;
+  if (steered.size > MOST_STEERED && oldest !== undefined) steered.delete(oldest);
 }
 
 /** True for a session in which nothing was said: windows make one before the first prompt, and list none before that. */

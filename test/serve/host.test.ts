@@ -849,6 +849,51 @@ test('a message into a turn whose agent takes none is not lost by a window that 
   assert.deepEqual([chat().activeTurn?.id, chat().activeTurn?.message.text], ['s', 'And then']);
 });
 
+test('a message into a turn that has just ended begins the next one', async (t) => {
+  const served = await opened(t);
+  const { client, chat, last } = served;
+  await beginTurn(served);
+  last().endTurn();
+  await until(() => chat().activeTurn === undefined);
+  const message = { text: 'And then', origin: { kind: 'user' } };
+  // As a window sends it that has not heard of the end yet.
+  await client.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind: 'steering', id: 's', message });
+  await until(() => last().prompts().length === 2);
+  assert.deepEqual(client.refusals, []);
+  const { activeTurn, steeringMessage, queuedMessages } = chat();
+  assert.deepEqual([activeTurn?.id, activeTurn?.message.text, steeringMessage, queuedMessages], ['s', 'And then', undefined, undefined]);
+});
+
+test('a message that an agent has taken into its turn is not sent again by a client that comes back and repeats it', async (t) => {
+  const served = await opened(t);
+  const { client, chat, last } = served;
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(served);
+  last().ready({ steer: true });
+  await until(() => last().prompts().length === 1);
+  const message = { text: 'And then', origin: { kind: 'user' } };
+  const said = { type: 'chat/pendingMessageSet', kind: 'steering', id: 's', message };
+  await client.dispatch(CHAT, said);
+  last().say({
+    type: 'part.added',
+    turnId: 't1',
+    part: { kind: 'prompt', id: 's', content: [{ type: 'text', text: 'And then' }], pending: true },
+  });
+  // Agents repeat it under a name of their own.
+  last().say({ type: 'parts.removed', turnId: 't1', partIds: ['s'] });
+  last().say({ type: 'part.added', turnId: 't1', part: { kind: 'prompt', id: 'own', content: [{ type: 'text', text: 'And then' }] } });
+  await until(() => chat().steeringMessage === undefined);
+  await client.dispatch(CHAT, said);
+  last().endTurn();
+  await until(() => chat().activeTurn === undefined);
+  await client.dispatch(CHAT, said);
+  assert.deepEqual(client.refusals, Array(2).fill('This message is not waiting any more.'));
+  assert.deepEqual(
+    last().heard.map(({ type }) => type),
+    ['prompt', 'steer'],
+  );
+});
+
 test('queued messages are put into another order by one client, for all of them and for the agent', async (t) => {
   const { client, host, chat, last, ...served } = await opened(t);
   const other = new AhpClient(host);
