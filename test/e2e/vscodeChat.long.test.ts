@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,6 +12,7 @@ import { serve } from '../agent/fakeService.ts';
 import { fakeAgent, type Json, shipped, status } from '../fakes/a2a.ts';
 import { freePort } from '../workbench/server.ts';
 import { Window } from './pages/window.ts';
+import { descendants } from './processes.ts';
 import { suite } from './suite.ts';
 import { until } from './until.ts';
 
@@ -281,7 +282,7 @@ async function inFurtherWindow({ page }: Window, body: (chat: OwnChat, further: 
   }
 }
 
-for (const agent of ['P Wire', 'P Acp', 'P A2A', 'P AiSdk'])
+for (const agent of AGENTS)
   test(
     `${agent}: a turn goes on when its window is closed, and what it asks then is answered in a new one`,
     inWindow(async ({ window, folder }) => {
@@ -353,6 +354,45 @@ for (const agent of AGENTS)
       await chat.say('read notes.txt');
       await chat.said('Buy ink').waitFor();
       assert.equal(existsSync(path.join(folder, stopped)), false);
+    }),
+  );
+
+/** How many turns the journals of the host have ended. */
+function turnsEnded(): number {
+  const folder = path.join(temp, 'data', 'sessions');
+  const journals = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.journal'));
+  return journals.map((name) => readFileSync(path.join(folder, name), 'utf8').split('"turn.ended"').length - 1).reduce((a, b) => a + b, 0);
+}
+
+for (const agent of ['P Wire', 'P Qwen'])
+  test(
+    `${agent}: what is said before the window hears that the turn has ended begins the next one`,
+    inWindow(async ({ window, folder }) => {
+      const [early, late] = [`early-${agent.slice(2)}.txt`, `late-${agent.slice(2)}.txt`];
+      const chat = new OwnChat(window);
+      await chat.open(agent);
+      await chat.say(`run sleep 3; touch ${early}`);
+      await chat.button(/^Allow/).click();
+      await chat.button(/^Allow/).waitFor({ state: 'detached' });
+      const before = turnsEnded();
+      // What the host says reaches the window through this server.
+      const relays = descendants(process.pid, '--agent-host-bridge-port');
+      assert.ok(relays.length > 0);
+      for (const pid of relays) process.kill(pid, 'SIGSTOP');
+      try {
+        await until(() => existsSync(path.join(folder, early)) && turnsEnded() > before, 'the turn has ended in the host');
+        await chat.say(`run touch ${late}`);
+        await chat.said(`run touch ${late}`).waitFor();
+        await window.page.screenshot({ path: `out/screenshots/own-chat-${agent.slice(2)}-late.png` });
+      } finally {
+        for (const pid of relays) process.kill(pid, 'SIGCONT');
+      }
+      await chat.button(/^Allow/).waitFor();
+      assert.equal(existsSync(path.join(folder, late)), false);
+      await window.page.screenshot({ path: `out/screenshots/own-chat-${agent.slice(2)}-late-asked.png` });
+      await chat.button(/^Allow/).click();
+      await until(() => existsSync(path.join(folder, late)), `${late} is there`);
+      await chat.button(/^Allow/).waitFor({ state: 'detached' });
     }),
   );
 
