@@ -37,12 +37,12 @@ interface Remembered {
 }
 
 export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>, remembered?: Remembered): CallWords {
-  const decided = remembered === undefined ? decisionText(call) : `${remembered.agent}${lastingText(remembered.answer)}`;
+  const decided = remembered === undefined ? decisionText(call) : `${t('by {0}', remembered.agent)}${lastingText(remembered.answer)}`;
   const words = wordsOf(call, session);
   const named = stageOf(call) === 'rejected' && words.thing === undefined ? { verb: t('Rejected'), thing: words.verb } : words;
   return decided === undefined
     ? named
-    : { ...named, decided, ...(remembered === undefined ? decidedShort(call) : { decidedShort: `✓ ${remembered.agent}` }) };
+    : { ...named, decided, ...(remembered === undefined ? decidedShort(call) : { decidedShort: `✓ ${t('by {0}', remembered.agent)}` }) };
 }
 
 /** A piece of a row, with what separates it from the one before: a space, or nothing in a language that writes none. */
@@ -453,13 +453,17 @@ function terminalOf(call: ToolCall, { terminals }: Pick<Session, 'terminals'>): 
   return undefined;
 }
 
-/** The user or rule that decided, in the fewest words. */
+/** The user or rule that decided, in the fewest words. That it was the user goes without saying: only an allowed call needs a sign. */
 function decidedShort({ decision, status }: ToolCall): Pick<CallWords, 'decidedShort'> {
   if (decision?.kind !== 'approval' || (isRejection(decision) && status === 'running')) return {};
   const isByRule = decision.by === 'rule';
-  if (isRejection(decision)) return { decidedShort: isByRule ? t('by rule') : t('by you') };
-  const byUser = decision.edited ? t('edited by you') : `✓ ${t('by you')}`;
-  return decision.effect.startsWith('allow') ? { decidedShort: isByRule ? `✓ ${t('by rule')}` : byUser } : {};
+  if (isRejection(decision)) return { decidedShort: isByRule ? byRule() : '' };
+  const byUser = decision.edited ? t('edited by you') : '✓';
+  return decision.effect.startsWith('allow') ? { decidedShort: isByRule ? `✓ ${byRule()}` : byUser } : {};
+}
+
+function byRule(): string {
+  return t('by {0|you|rule}', 2);
 }
 
 function decisionText({ decision, status }: ToolCall): string | undefined {
@@ -468,8 +472,8 @@ function decisionText({ decision, status }: ToolCall): string | undefined {
   const quoted = (words: string | undefined) => (words ? ` “${words}”` : '');
   const isRejected = isRejection(decision);
   if (isRejected && status === 'running') return t('Rejected');
-  if (by === 'rule') return `${isRejected ? t('by rule') : t('allowed by your rule')}${quoted(rule && coveredBy(rule))}`;
-  if (isRejected) return `${t('by you')}${quoted(feedback)}`;
+  if (by === 'rule') return `${isRejected ? byRule() : t('allowed by your rule')}${quoted(rule && coveredBy(rule))}`;
+  if (isRejected) return `${t('by {0|you|rule}', 1)}${quoted(feedback)}`;
   const allowed = edited ? t('edited by you') : t('allowed by you');
   if (effect === 'allow_once') return rule ? `${allowed} · ${t('For this session')}` : allowed;
   if (effect === 'allow_always') return `${allowed}${lastingText(label)}`;

@@ -41,7 +41,7 @@ async function answered(scene: Scene, one: Case): Promise<void> {
 async function foldsToOneLine({ window }: Scene): Promise<void> {
   const row = window.chat.frame.locator('.call .row-line').last();
   const decided = row.locator('.decided').filter({ hasText: /by you/ });
-  await decided.waitFor();
+  await decided.waitFor({ state: 'attached' });
   assert.equal(await window.chat.frame.locator('.call').last().locator('.call-body').count(), 0);
   for (const width of [240, 300]) {
     await window.chatWidth(width);
@@ -49,7 +49,8 @@ async function foldsToOneLine({ window }: Scene): Promise<void> {
     assert.ok((box?.height ?? 999) <= 28, JSON.stringify(box));
     // biome-ignore lint/performance/useDomNodeTextContent: the other one has words that are not shown
     assert.match((await decided.innerText()).trim(), /(?:✓|by you)$/);
-    assert.ok(await decided.evaluate((one) => one.scrollWidth <= one.clientWidth), `cut at ${width} px`);
+    // A narrow row does not show that it was the user who rejected: a screen reader has it, in one pixel.
+    assert.ok(await decided.evaluate((one) => one.scrollWidth <= Math.max(1, one.clientWidth)), `cut at ${width} px`);
   }
 }
 

@@ -139,6 +139,18 @@ test(
     }
     const long = 'npm run build:production -- --minify --sourcemap';
     await decided(run('long', long), long);
+    // That the user has rejected a call goes without saying who.
+    const refused = ask(run('refused', 'npm publish --access public'));
+    await window.pick.title.filter({ hasText: 'npm publish' }).waitFor();
+    await rejected(scene, refused);
+    const row = chat.call('Rejected').filter({ hasText: 'npm publish' }).locator('.row-line');
+    const side = row.locator('.decided');
+    await window.chatWidth(300);
+    await side.waitFor({ state: 'attached' });
+    assert.ok(await side.evaluate((one) => one.getBoundingClientRect().width < 2));
+    assert.match((await row.locator('.words').getAttribute('title')) ?? '', /by you/);
+    await window.chatWidth(600);
+    assert.ok(((await side.boundingBox())?.width ?? 0) > 20);
     await window.chatWidth(240);
     await window.pictures('cases/decided-240', ['dark']);
     await window.chatWidth(300);

@@ -218,7 +218,7 @@ test('a tool of a server reads the same, whichever way an agent names it', () =>
 
 test('a call that its agent did not ask about says that the agent keeps the answer', () => {
   const words = callWords(call({ kind: 'execute', input: { command: 'ls' } }), session(), { agent: 'Pi', answer: 'Always allow ls' });
-  assert.deepEqual([words.decided, words.decidedShort], ['Pi “Always allow ls”', '✓ Pi']);
+  assert.deepEqual([words.decided, words.decidedShort], ['by Pi “Always allow ls”', '✓ by Pi']);
 });
 
 test('an answer that made a rule for the session says so', () => {

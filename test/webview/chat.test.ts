@@ -1054,7 +1054,7 @@ test('the row of a call says who decided; what was rejected is folded, and neith
   const stage = await Stage.open(session({ turns: [turn({ parts })] }));
   const said = (part: string) => stage.all('.decided').map((one) => (one.querySelector(part) ?? one).textContent?.trim());
   assert.deepEqual(said('.in-full'), ['allowed by you', 'allowed by your rule', 'allowed by you', 'by you']);
-  assert.deepEqual(said('.in-short'), ['✓ by you', '✓ by rule', '✓ by you', 'by you']);
+  assert.deepEqual(said('.in-short'), ['✓', '✓ by rule', '✓', '']);
   assert.equal(stage.all('.call-toggle').at(3)?.getAttribute('aria-expanded'), 'false');
   assert.match(stage.text('.sum'), /Ran 3 commands/);
 });
@@ -1067,8 +1067,8 @@ test('what the agent ran because of an earlier answer says that the agent keeps 
   const agent = { protocol: 'x', name: 'Agent' };
   const stage = await Stage.open(session({ agent, turns: [turn({ parts })] }));
   const said = (part: string) => stage.all('.decided').map((one) => one.querySelector(part)?.textContent?.trim());
-  assert.deepEqual(said('.in-full'), ['allowed by you · For this session', 'Agent · For this session']);
-  assert.deepEqual(said('.in-short'), ['✓ by you', '✓ Agent']);
+  assert.deepEqual(said('.in-full'), ['allowed by you · For this session', 'by Agent · For this session']);
+  assert.deepEqual(said('.in-short'), ['✓', '✓ by Agent']);
   assert.match(stage.all('.words').at(1)?.getAttribute('title') ?? '', /The agent remembers this by itself/);
   assert.match(stage.text('.sum'), /allowed by you earlier: 1/);
   assert.doesNotMatch(stage.text('.sum'), /rule/);

@@ -115,9 +115,7 @@ function asidesOf({ result, problem, decided, decidedShort }: CallWords, steps: 
 /** The words for who decided. A narrow row shows the short words; its tooltip and a screen reader have the full ones. */
 function decidedView(decided: string, short: string | undefined): unknown {
   if (short === undefined || short === decided) return visible(decided);
-  const byUser = ` ${t('by you')}`;
-  const mark = short === `✓${byUser}` ? html`✓<span class="user">${byUser}</span>` : short;
-  return html`<span class="in-full">${visible(decided)}</span><span class="in-short" aria-hidden="true">${mark}</span>`;
+  return html`<span class="in-full">${visible(decided)}</span><span class="in-short" aria-hidden="true">${visible(short)}</span>`;
 }
 
 /** An object with its short form, which a narrow row shows. */
