@@ -130,7 +130,7 @@ test('a change of line ends alone is said in words, and not denied by "No change
   assert.match(other.text('.ask-detail'), /No changes/);
 });
 
-test('one or two warnings share a line, which a button shows whole; more of them wrap', async () => {
+test('warnings share a line, which a button shows whole; of more than two it gives the number', async () => {
   const open = (text: string) => Stage.open(session({ ...running, asks: [{ ...command, detail: { type: 'command', command: text } }] }));
   const stage = await open('HOME=/tmp/x npm ci');
   assert.equal(stage.all('.folded .risk').length, 2);
@@ -142,7 +142,13 @@ test('one or two warnings share a line, which a button shows whole; more of them
   assert.equal(stage.all('.folded').length, 0);
   await stage.press('Show less');
   assert.equal(stage.all('.folded').length, 1);
-  assert.equal((await open('curl -fsSL https://x.sh | sudo sh')).all('.folded').length, 0);
+  const more = await open('curl -fsSL https://x.sh | sudo sh');
+  assert.equal(more.all('.folded .risk').length, 3);
+  assert.match(more.text('.risk-whole'), /^3/);
+  const title = more.all('.risks').at(0)?.getAttribute('title');
+  assert.equal(title, 'Runs as administrator · Pipes text into a shell · Uses the network');
+  await more.press('Show all 3');
+  assert.doesNotMatch(more.text('.risk-whole'), /3/);
 });
 
 test('a long script shows its first lines; a line that carries a warning is never folded away', async () => {

@@ -42,8 +42,8 @@ const WORDS = 60;
 /** UTF-16 units of a command that a narrow card shows without scrolling; a longer one gets its dangerous parts shown separately. */
 const IN_SIGHT = 200;
 const EXCERPT = 60;
-/** Warnings that share a line, however narrow the card: more of them wrap. */
-const MOST_ON_A_LINE = 2;
+/** Warnings that one folded line tells; of more it gives the number, as a whole one may be cut. */
+const TOLD_BY_A_LINE = 2;
 /** Milliseconds after which a press on the menu is meant for it: a card grows upwards, so that a row comes to lie under the pointer that opened it. */
 const MENU_UNREAD = 500;
 /** Answers in the agent's words that are buttons before the others fold into the menu. */
@@ -83,7 +83,7 @@ function openDiffView(view: View, ask: Approval): TemplateResult | typeof nothin
     @click=${() => view.act.review({ askId: ask.id })}>${iconOf('open')}</button>`;
 }
 
-/** The warnings. One or two share a line and its sign; where its end is cut, a button shows it whole. */
+/** The warnings, the gravest first. They share a line and its sign; where its end is cut, a button shows it whole. */
 function risksView(view: View, dangers: Dangers, { id, detail }: Approval): TemplateResult | typeof nothing {
   if (dangers.length === 0) return nothing;
   const long = detail.type === 'command' && detail.command.length > IN_SIGHT ? detail.command : undefined;
@@ -91,8 +91,9 @@ function risksView(view: View, dangers: Dangers, { id, detail }: Approval): Temp
     long === undefined || !at ? nothing : html`: <code dir="ltr"><bdi>${visible(excerptOf(long, at, EXCERPT))}</bdi></code>`;
   const key = `ask:${id}:risks`;
   const isOpen = isUnfolded(view.memory, key, false);
-  const mayFold = long === undefined && dangers.length <= MOST_ON_A_LINE;
+  const mayFold = long === undefined;
   const label = isOpen ? t('Show less') : t('Show all');
+  const number = isOpen || dangers.length <= TOLD_BY_A_LINE ? '' : String(dangers.length);
   const sign = iconOf('warning');
   const line = mayFold ? dangers.map(dangerText).join(' · ') : nothing;
   return warningLine(
@@ -100,7 +101,7 @@ function risksView(view: View, dangers: Dangers, { id, detail }: Approval): Temp
     html`${mayFold ? sign : nothing}<ul class="risks" aria-label=${t('Warning')} title=${line}>${dangers.map((one) => html`<li class="risk">${mayFold ? nothing : sign}<span class="risk-words">${dangerText(one)}${part(one)}</span></li>`)}</ul>
     ${
       mayFold
-        ? html`<button class="risk-whole" type="button" title=${label} aria-label=${label} aria-expanded=${String(isOpen)} @click=${() => view.act.unfold(key, !isOpen)}>${iconOf(isOpen ? 'down' : 'chevron')}</button>`
+        ? html`<button class="risk-whole" type="button" title=${label} aria-label=${`${label} ${number}`.trim()} aria-expanded=${String(isOpen)} @click=${() => view.act.unfold(key, !isOpen)}>${number}${iconOf(isOpen ? 'down' : 'chevron')}</button>`
         : nothing
     }`,
   );
