@@ -136,10 +136,13 @@ for (const { id, name } of peers) {
       await review.lenses(0);
       await window.reload();
       await window.openChat();
-      await chat.lastTurn.locator('.changes li', { hasText: 'notes-1.md' }).getByText('Kept').waitFor();
+      const kept = chat.lastTurn.locator('.changes li', { hasText: 'notes-1.md' });
+      await kept.getByText('Kept').waitFor();
+      const [word, button] = [await kept.getByText('Kept').boundingBox(), await kept.locator('.settle .icon-button').first().boundingBox()];
+      assert.ok(word && button && word.x - button.x - button.width >= 4, JSON.stringify({ word, button }));
       await review.show();
       await review.row('gone.md').waitFor();
-      await window.pictures(`review/command-reloaded-${id}`);
+      await window.pictures(`review/command-reloaded-${id}`, ['dark', 'light', 'contrast']);
       await window.command('Parley: Restore Files to Before a Prompt');
       await pick.choose('run `sh tidy.sh`');
       await page.getByRole('button', { name: 'Restore Files' }).first().click();
