@@ -161,7 +161,7 @@ export class AgentHostProcess {
     const others = Array.isArray(before) ? before.filter((one: unknown) => !isOurs(one)) : [];
     await setting.update(REMOTE_HOSTS, [...others, entry], vscode.ConfigurationTarget.Global);
     void vscode.window.showInformationMessage(
-      vscode.l10n.t('Parley is in the settings. Its agents are in the window of "Chat: Open Agents Window".'),
+      vscode.l10n.t('Parley is in the settings. Its agents are in the window of “Chat: Open Agents Window”.'),
     );
   }
 
@@ -171,7 +171,7 @@ export class AgentHostProcess {
     const port = entry.address.slice(entry.address.lastIndexOf(':') + 1);
     const options = `--agent-host-bridge-port ${port} --agent-host-bridge-connection-token`;
     const text = vscode.l10n.t(
-      'This window has no setting {0}. If your VS Code has "Chat: Open Agents Window", copy the entry into your user settings. In the browser, copy the options with which its server is to be started: {1}',
+      'This window has no setting {0}. If your VS Code has “Chat: Open Agents Window”, copy the entry into your user settings. In the browser, copy the options with which its server is to be started: {1}',
       REMOTE_HOSTS,
       `${options} …`,
     );

@@ -92,7 +92,7 @@ export async function deleteEarlier(
   );
   const chosen = await inputs.pick(choices, { title: commandTitle('deleteEarlier'), placeholder: now.agent.name });
   if (!chosen) return;
-  const question = vscode.l10n.t('{0} forgets the conversation "{1}". This cannot be undone.', now.agent.name, chosen.title);
+  const question = vscode.l10n.t('{0} forgets the conversation “{1}”. This cannot be undone.', now.agent.name, chosen.title);
   const action = vscode.l10n.t('Delete');
   // The conversation may have been opened while the dialog was up.
   if ((await confirm(question, action)) !== action || isOpen(chosen.key)) return;

@@ -190,7 +190,7 @@ function editorAnswers(deps: ChatAnswersDeps) {
     openLink: async ({ uri }) => {
       const parsed = vscode.Uri.parse(uri, true);
       if (!['http', 'https', 'mailto'].includes(parsed.scheme))
-        throw new Error(vscode.l10n.t('"{0}" is not an http or https address.', shortened(uri, LONGEST_LINK)));
+        throw new Error(vscode.l10n.t('“{0}” is not an http or https address.', shortened(uri, LONGEST_LINK)));
       await vscode.env.openExternal(parsed);
       return null;
     },

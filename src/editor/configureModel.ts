@@ -94,7 +94,7 @@ async function askUrl(inputs: ConfigureInputs, value: string): Promise<string | 
     value,
     prompt: addressHint(),
     placeholder: 'https://models.example.com/v1',
-    check: (typed) => (isAddress(typed.trim()) ? undefined : vscode.l10n.t('"{0}" is not an http or https address.', typed)),
+    check: (typed) => (isAddress(typed.trim()) ? undefined : vscode.l10n.t('“{0}” is not an http or https address.', typed)),
   });
   return text?.trim().replace(/\/+$/, '');
 }

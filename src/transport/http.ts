@@ -96,13 +96,13 @@ export class HttpClient implements Disposable {
   #once(request: HttpRequest): Promise<HttpAnswer> {
     const { signal } = request;
     if (!URL.canParse(request.url) || !/^https?:$/.test(new URL(request.url).protocol)) {
-      return Promise.reject(new HttpFailure('address', t('"{0}" is not an http or https address.', request.url)));
+      return Promise.reject(new HttpFailure('address', t('“{0}” is not an http or https address.', request.url)));
     }
     if (this.#over.signal.aborted || signal?.aborted) return Promise.reject(new HttpFailure('aborted', t('Stopped')));
     const unsendable = unsendableOf(request);
     if (unsendable !== undefined) {
       const message = t(
-        'The header "{0}" cannot be sent: it holds characters that are not allowed there. Check "headers" in the settings.',
+        'The header “{0}” cannot be sent: it holds characters that are not allowed there. Check “headers” in the settings.',
         unsendable,
       );
       return Promise.reject(new HttpFailure('header', message));

@@ -223,13 +223,13 @@ function whyNotStarted(spec: ProcessSpec, error: unknown): Omit<Closed, 'stderr'
   if (code === 'ENOENT') {
     return {
       failure: 'missing',
-      reason: t('"{0}" was not found. Is it installed, and is it on the PATH that Parley was started with?', spec.command),
+      reason: t('“{0}” was not found. Is it installed, and is it on the PATH that Parley was started with?', spec.command),
     };
   }
   if (code === 'EACCES' || code === 'EPERM') {
     return {
       failure: 'forbidden',
-      reason: t('"{0}" may not be executed. Check that it is a program and that its permissions allow it.', spec.command),
+      reason: t('“{0}” may not be executed. Check that it is a program and that its permissions allow it.', spec.command),
     };
   }
   return { failure: 'broken', reason: t('{0} could not start: {1}', nameOf(spec), messageOf(error)) };

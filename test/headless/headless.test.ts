@@ -733,7 +733,7 @@ test('a form that does not take its values is named and left, and the run ends',
   const script = scriptOf(t, { answers: [{ fields: { age: 'old' } }] }, { prompt: 'go' });
   const { code, session, stderr } = await headless('--protocol', 'acp', ...agent, '--cwd', folder(t), ...script);
   assert.deepEqual([code, session?.turns.map((turn) => turn.status)], [1, ['done']], stderr);
-  assert.match(stderr, /M: The answer to "age" does not fit/);
+  assert.match(stderr, /M: The answer to “age” does not fit/);
 });
 
 test('credentials of a script are used, answered ones too, and a recording does not hold them', async (t) => {

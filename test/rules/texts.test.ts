@@ -152,3 +152,10 @@ test('what fills a placeholder is a value, not English words', () => {
   ].map((code, at) => ({ path: `src/${at}.ts`, text: code, code }));
   assert.deepEqual(wordsAsValues(planted), ['src/0.ts: too large', 'src/1.ts: long', 'src/2.ts: … files were lost', 'src/3.ts: timeout']);
 });
+
+test('quotation marks in texts are “curly”', () => {
+  const straight = [english, bundle, chinese, chineseBundle].flatMap((table) =>
+    Object.entries(table).flatMap(([key, text]) => (/"/.test(String(text).replaceAll(/`[^`]*`/g, '')) ? [key] : [])),
+  );
+  assert.deepEqual(straight, []);
+});

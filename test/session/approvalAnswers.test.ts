@@ -87,7 +87,7 @@ test('an answer for every later command is replaced by a rule for this one, what
     const { does, description } = approvalAnswers(ask, { cwd, feedback: false }).answers.find((one) => one.letter === 'S') ?? assert.fail();
     return [does.kind, description];
   };
-  assert.deepEqual(shownFor('npm test', 'Allow all "Run in terminal" this session'), ['session', 'npm test']);
+  assert.deepEqual(shownFor('npm test', 'Allow all “Run in terminal” this session'), ['session', 'npm test']);
   assert.deepEqual(shownFor('make all', 'Allow this command for this session'), ['option', 'make all']);
   assert.deepEqual(shownFor('make all', 'Always allow make all')[0], 'option');
   assert.deepEqual(shownFor('make all', 'Allow "make all" for this session'), ['option', '“Allow "make all"”']);

@@ -68,7 +68,7 @@ test('a command can be tried against what the agents were allowed', () => {
 });
 
 test('an answer about all that a tool does covers its other calls', () => {
-  const label = 'Allow all "run command" this session';
+  const label = 'Allow all “run command” this session';
   const shell = { name: 'Shell' };
   assert.deepEqual(
     marked(turn('t', run('asked', 'npm test', { ...shell, ...always(label) }), run('other', 'npm run build', shell), run('else', 'ls'))),

@@ -68,7 +68,7 @@ test('what was written before the end arrives before the end', async () => {
 test('a command that is not there, a folder that is not there, an empty name: one clear reason each', async () => {
   const missing = await closedOf(node('', { command: 'no-such-agent-anywhere' }));
   assert.equal(missing.failure, 'missing');
-  assert.match(missing.reason, /"no-such-agent-anywhere" was not found/);
+  assert.match(missing.reason, /“no-such-agent-anywhere” was not found/);
   const folder = await closedOf(node('', { cwd: join(tmpdir(), 'no-such-folder-anywhere') }));
   assert.equal(folder.failure, 'noFolder');
   assert.match(folder.reason, /does not exist/);

@@ -28,7 +28,7 @@ test('a missing program that cmd.exe stood in for closes the channel with its re
   const channel = processChannel(spec, { log: silentLog, spawn: startsCmdInstead as never });
   const closed = await new Promise<{ readonly failure?: string; readonly reason: string }>((resolve) => channel.onClosed(resolve));
   assert.equal(closed.failure, 'missing');
-  assert.match(closed.reason, /"no-such-agent" was not found/);
+  assert.match(closed.reason, /“no-such-agent” was not found/);
 });
 
 test('a missing command in a terminal ends with exit code 127', async () => {

@@ -138,7 +138,7 @@ export class AgentProgram {
       const stderr = closed.stderr || server.tail();
       // The Gemini CLI server prints this when it finds no way to sign in.
       if (!/provide a GEMINI_API_KEY/.test(server.tail() + closed.stderr)) return { ...closed, stderr, next: ['restart', 'showLog'] };
-      const reason = t('The agent needs GEMINI_API_KEY, or USE_CCPA for a Google login, in the "env" of its settings.');
+      const reason = t('The agent needs GEMINI_API_KEY, or USE_CCPA for a Google login, in the “env” of its settings.');
       return { ...closed, reason, stderr, next: ['openSettings', 'restart'] };
     });
   }

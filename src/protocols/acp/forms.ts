@@ -152,7 +152,7 @@ export function formMisfit(request: FormRequest, answer: Answer): string | undef
     if (formReply(part, answer, steps) !== undefined) continue;
     const label = one.title || one.description || name;
     const given = answer.kind === 'fields' ? (valuesOf(answer, name)[0] ?? '') : '';
-    const text = t('The answer to "{0}" does not fit what was asked.', label);
+    const text = t('The answer to “{0}” does not fit what was asked.', label);
     return one.pattern != null && !matches(given, one.pattern, steps) ? `${text} (${one.pattern})` : text;
   }
   return undefined;

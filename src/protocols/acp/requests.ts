@@ -251,7 +251,7 @@ export abstract class AcpRequests extends AcpConnection {
           : about !== 'variables' || answer.kind !== 'fields' || variablesOf(this.methodAsked(), answer);
     if (fits) return undefined;
     const which = job?.is === 'form' ? formMisfit(job.request, answer) : undefined;
-    return which ?? t('The answer to "{0}" does not fit what was asked.', shown.title);
+    return which ?? t('The answer to “{0}” does not fit what was asked.', shown.title);
   }
   /** Closes the ask and carries out the answer. Cancelled, it allows nothing. */
   settleAsk(ask: OpenAsk, answer: Answer): void {

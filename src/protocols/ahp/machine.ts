@@ -192,7 +192,7 @@ class AhpStep extends Step<AhpState> {
     const agent = setup.provider === null ? agents[0] : agents.find(({ provider }) => provider === setup.provider);
     this.state.agent = agent ?? null;
     if (setup.resume) return this.request('session', 'subscribe', { channel: setup.resume.key });
-    if (!agent) return this.over(t('The agent host has no agent "{0}".', setup.provider ?? ''));
+    if (!agent) return this.over(t('The agent host has no agent “{0}”.', setup.provider ?? ''));
     const uri = `${agent.provider}:/${setup.newId}`;
     this.request(`create ${uri}`, 'createSession', {
       channel: uri,

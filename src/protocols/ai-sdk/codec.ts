@@ -326,7 +326,7 @@ export function approvalAsk(
       { id: ALLOW, label: t('Allow'), effect: 'allow_once' },
       ...(isAskedEachTime(part, isLocal)
         ? []
-        : [{ id: ALWAYS, label: t('Allow all "{0}" this session', name), effect: 'allow_always' } as const]),
+        : [{ id: ALWAYS, label: t('Allow all “{0}” this session', name), effect: 'allow_always' } as const]),
       { id: REJECT, label: t('Reject'), effect: 'reject_once' },
     ],
   };

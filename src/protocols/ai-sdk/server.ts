@@ -207,7 +207,7 @@ function invalid(name: keyof typeof options, value: string): string {
   const schema: unknown = options[name];
   const words =
     isRecord(schema) && isRecord(schema.def) && isRecord(schema.def.entries) ? Object.values(schema.def.entries).join(', ') : '…';
-  return t('Option {0}: "{1}" is invalid. Expected: {2}', name, value.slice(0, 100), words);
+  return t('Option {0}: “{1}” is invalid. Expected: {2}', name, value.slice(0, 100), words);
 }
 
 /** Reads a profile. An option that cannot be used is named in `problems` and left at its default. */
@@ -215,7 +215,7 @@ export function readSettings(launch: HttpLaunch): { readonly settings: AiSdkSett
   const given: LaunchOptions = launch.options ?? {};
   const problems = Object.keys(given)
     .filter((name) => !Object.hasOwn(options, name))
-    .map((name) => t('Option {0}: "{1}" is invalid. Expected: {2}', name, given[name] ?? '', Object.keys(options).join(', ')));
+    .map((name) => t('Option {0}: “{1}” is invalid. Expected: {2}', name, given[name] ?? '', Object.keys(options).join(', ')));
   const read = <K extends keyof typeof options>(name: K): z.infer<(typeof options)[K]> | undefined => {
     const value = given[name];
     if (value === undefined) return undefined;
@@ -228,7 +228,7 @@ export function readSettings(launch: HttpLaunch): { readonly settings: AiSdkSett
     if (value === undefined) return null;
     // Braces of placeholders would be escaped.
     if (URL.canParse(value, launch.url)) return new URL(value, launch.url).href.replaceAll('%7B', '{').replaceAll('%7D', '}');
-    problems.push(t('Option {0}: "{1}" is invalid. Expected: {2}', name, value.slice(0, 100), 'URL'));
+    problems.push(t('Option {0}: “{1}” is invalid. Expected: {2}', name, value.slice(0, 100), 'URL'));
     return null;
   };
   const url = new URL(launch.url);
@@ -267,7 +267,7 @@ function bodyOption(text: string | undefined, problems: string[]): Readonly<Reco
     const value: unknown = JSON.parse(text);
     if (isRecord(value)) return value;
   } catch {}
-  problems.push(t('Option {0}: "{1}" is invalid. Expected: {2}', 'body', text.slice(0, 100), '{…}'));
+  problems.push(t('Option {0}: “{1}” is invalid. Expected: {2}', 'body', text.slice(0, 100), '{…}'));
   return {};
 }
 

@@ -347,7 +347,7 @@ export function approvalOf(request: RequestPayload['ApprovalRequest'], context: 
       { id: 'approve', label: t('Allow'), effect: 'allow_once' },
       {
         id: 'approve_for_session',
-        label: t('Allow all "{0}" this session', actionText(request.action)),
+        label: t('Allow all “{0}” this session', actionText(request.action)),
         effect: 'allow_always',
       },
       { id: 'reject', label: t('Reject'), effect: 'reject_once' },

@@ -74,7 +74,7 @@ export function whyClosed(
     const { command, file, version } = program;
     const name = version === undefined ? 'Kimi Code' : `Kimi Code ${version}`;
     const reason = t(
-      '{0} is {1}, which does not speak Wire. Choose it again among the agents, as ACP: "{2} acp".',
+      '{0} is {1}, which does not speak Wire. Choose it again among the agents, as ACP: “{2} acp”.',
       file ?? command,
       name,
       command,

@@ -690,7 +690,7 @@ class WireStep extends WireConnection {
     const turn = ask.turnId === null ? null : this.state.turn;
     // The answer allows more than this call, and nothing else shows that later (wire.md §13).
     if (given.response === 'approve_for_session') {
-      this.notice('info', t('Allow all "{0}" this session', request.action), turn ? turn.main : undefined);
+      this.notice('info', t('Allow all “{0}” this session', request.action), turn ? turn.main : undefined);
     }
     const call = this.lastCall(turn, request.tool_call_id);
     if (call && turn) this.showDecision(turn, call, given.response === 'reject');

@@ -376,7 +376,7 @@ export function outcomeOf(line: ResultCommand): CommandOutcome {
     }
     case 'dialog': {
       const name = text('dialog') ?? '';
-      return { does: 'say', level: 'info', text: t('The agent shows "{0}" only in a terminal.', name) };
+      return { does: 'say', level: 'info', text: t('The agent shows “{0}” only in a terminal.', name) };
     }
     case 'tool':
       return { does: 'tool', name: text('toolName') ?? text('name') ?? 'tool', args: result.toolArgs ?? result.args };
@@ -401,7 +401,7 @@ export function outcomeOf(line: ResultCommand): CommandOutcome {
       return { does: 'confirm', title: t('Continue?'), ...(words ? { text: words } : {}), commands: [], shell: false };
     }
     default: {
-      return { does: 'say', level: 'info', text: t('The agent shows "{0}" only in a terminal.', result.type) };
+      return { does: 'say', level: 'info', text: t('The agent shows “{0}” only in a terminal.', result.type) };
     }
   }
 }

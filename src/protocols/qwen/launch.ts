@@ -37,7 +37,7 @@ export function readTalkOptions(
     const value = options[name];
     const found = allowed.find((one) => one === value);
     if (value !== undefined && found === undefined)
-      problems.push(t('Option {0}: "{1}" is invalid. Expected: {2}', name, value, allowed.join(', ')));
+      problems.push(t('Option {0}: “{1}” is invalid. Expected: {2}', name, value, allowed.join(', ')));
     return found ?? otherwise;
   };
   const seconds = (name: string, otherwise: number): number => {
@@ -45,13 +45,13 @@ export function readTalkOptions(
     if (value === undefined) return otherwise;
     const number = Number(value);
     if (Number.isFinite(number) && number >= 0 && number <= 3600) return number * 1000;
-    problems.push(t('Option {0}: "{1}" is invalid. Expected: {2}', name, value, '0–3600'));
+    problems.push(t('Option {0}: “{1}” is invalid. Expected: {2}', name, value, '0–3600'));
     return otherwise;
   };
   const { model, temperature, tools } = options;
   const warmth = temperature === undefined || temperature.trim() === '' ? Number.NaN : Number(temperature);
   if (temperature !== undefined && !Number.isFinite(warmth))
-    problems.push(t('Option {0}: "{1}" is invalid. Expected: {2}', 'temperature', temperature, '0–2'));
+    problems.push(t('Option {0}: “{1}” is invalid. Expected: {2}', 'temperature', temperature, '0–2'));
   const names = (tools ?? '').split(',').flatMap((name) => name.trim() || []);
   const overrides = {
     ...(Number.isFinite(warmth) ? { temperature: warmth } : {}),

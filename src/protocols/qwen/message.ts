@@ -417,7 +417,7 @@ export class MessageStep extends MessageParts {
       {
         kind: 'approval',
         id: this.newId(),
-        title: t('Change to mode "{0}"?', name),
+        title: t('Change to mode “{0}”?', name),
         detail: { type: 'text', text: t('The agent edits files and runs commands without asking you.') },
         wordless: true,
         ours: true,

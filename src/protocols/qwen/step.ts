@@ -527,7 +527,7 @@ export abstract class QwenStep extends Step<QwenState> {
   expireApproval(id: string): void {
     const approval = find(this.agent.approvals, id);
     if (!approval) return;
-    this.note('warn', t('"{0}" was rejected: there was no answer in time.', approval.use.title));
+    this.note('warn', t('“{0}” was rejected: there was no answer in time.', approval.use.title));
     this.refuseApproval(approval, 'Nobody answered in time.', 'withdrawn');
   }
   /** Closes the ask of a request that the agent withdrew; sends no answer. */

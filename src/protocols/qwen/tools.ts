@@ -332,7 +332,7 @@ export function optionsOf(request: CanUseTool, use: ToolUse, peer: ProductTraits
       ? [
           {
             id: ALLOW_EDITS,
-            label: t('Allow, and change to mode "{0}"', nameOf(peer.editsMode, peer)),
+            label: t('Allow, and change to mode “{0}”', nameOf(peer.editsMode, peer)),
             effect: 'allow_always',
             description: t('Edits without asking'),
           },
@@ -366,7 +366,7 @@ function suggestedOption(suggestion: Suggestion, at: number, peer: ProductTraits
     const description = destination === undefined ? undefined : (WHERE[destination]?.() ?? destination);
     return [{ id: `allow:${at}`, label: visibleText(label), effect: 'allow_always', ...(description ? { description } : {}) }];
   };
-  if (suggestion.type === 'setMode' && mode) return option(t('Allow, and change to mode "{0}"', nameOf(mode, peer)));
+  if (suggestion.type === 'setMode' && mode) return option(t('Allow, and change to mode “{0}”', nameOf(mode, peer)));
   if (suggestion.type === 'addRules' && allowed && allowed.length > 0) {
     return option(t('Always allow {0}', allowed.map(ruleText).join(', ')));
   }

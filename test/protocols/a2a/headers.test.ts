@@ -11,7 +11,7 @@ for (const [what, headers, name] of [
     const agent = await fakeAgent(t, {});
     const { link } = await talk(t, agent.url, { headers }).opened();
     assert.ok(link.state === 'closed');
-    assert.match(link.reason, new RegExp(`^The header "${name}" cannot be sent: .*Check "headers" in the settings\\.$`));
+    assert.match(link.reason, new RegExp(`^The header “${name}” cannot be sent: .*Check “headers” in the settings\\.$`));
     assert.doesNotMatch(link.reason, /one/, 'it may be a secret');
     assert.deepEqual([link.next, agent.asked], [['restart', 'openSettings'], []]);
   });

@@ -52,7 +52,7 @@ test('options that cannot be used are named', async () => {
   const { until } = person(live);
   const { notices } = await until((session) => session.link.state === 'ready');
   const words = notices.map((notice) => notice.text).join('\n');
-  for (const expected of [/Option toolFlow: "sideways" is invalid. Expected: auto, repost/, /Option colour: "red"/, /Option body: "\[1\]"/])
+  for (const expected of [/Option toolFlow: “sideways” is invalid. Expected: auto, repost/, /Option colour: “red”/, /Option body: “\[1\]”/])
     assert.match(words, expected);
   await live.stop();
   live.dispose();

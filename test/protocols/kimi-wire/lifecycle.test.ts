@@ -66,7 +66,7 @@ test('a program that is not there: the link says what was tried', async () => {
   await harness.until(() => harness.session.link.state === 'closed');
   const { link } = harness.session;
   assert.ok(link.state === 'closed');
-  assert.match(link.reason, /"no-such-agent-anywhere" was not found/);
+  assert.match(link.reason, /“no-such-agent-anywhere” was not found/);
   assert.deepEqual(link.next, ['pickAgent', 'openSettings', 'showLog']);
 });
 
@@ -192,7 +192,7 @@ test('what is started: --wire and a session of our own, unless the arguments say
 test('kimi that is Kimi Code: named as such, with the way to use it', () => {
   const closed = { reason: 'x', failure: 'ended', code: 1, stderr: "error: unknown option '--wire'\n" } as const;
   const why = whyClosed(closed, { command: 'kimi', file: '/opt/bin/kimi', version: '2.1.0' });
-  assert.match(why.reason, /^\/opt\/bin\/kimi is Kimi Code 2\.1\.0,.*"kimi acp"/);
+  assert.match(why.reason, /^\/opt\/bin\/kimi is Kimi Code 2\.1\.0,.*“kimi acp”/);
   assert.match(whyClosed(closed, { command: 'kimi' }).reason, /^kimi is Kimi Code,/);
   assert.deepEqual(why.next, ['pickAgent', 'openSettings', 'showLog']);
 });

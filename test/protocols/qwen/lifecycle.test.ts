@@ -67,7 +67,7 @@ test('options: chunks mean the envelope dialect; what cannot be read is named', 
   const asked = readTalkOptions({ model: 'qwen-coder', temperature: '0.2', tools: 'EditTool, shell,' }, []);
   assert.deepEqual(asked.options.request, { model: 'qwen-coder', options: { temperature: 0.2, tool_overrides: ['EditTool', 'shell'] } });
   const odd = readTalkOptions({ temperature: 'warm' }, []);
-  assert.deepEqual([odd.options.request, odd.problems], [{}, ['Option temperature: "warm" is invalid. Expected: 0–2']]);
+  assert.deepEqual([odd.options.request, odd.problems], [{}, ['Option temperature: “warm” is invalid. Expected: 0–2']]);
 });
 
 test('why it ended, in one line: before a usage text, the error of a stack, the last words, or what the code means', () => {
