@@ -32,6 +32,13 @@ export function isOfProposal(before: string, proposed: string, text: string): bo
   return choiceOf(compareTexts(before, proposed), text.split('\n')) !== undefined;
 }
 
+/** Finds a change as it was shown among the present ones; undefined where it was left out, put back or edited since. */
+export function changeNow(shown: ProposalHunk, present: readonly ProposalHunk[]): ProposalHunk | undefined {
+  const keyOf = ({ beforeLine, isIn, hunk }: ProposalHunk) => JSON.stringify([beforeLine, isIn, hunk.before, hunk.after]);
+  const key = keyOf(shown);
+  return present.find((one) => one.beforeLine === shown.beforeLine && keyOf(one) === key);
+}
+
 /** The text with that change left out, or put back. */
 export function toggleHunk(text: string, { hunk, line, isIn }: ProposalHunk): string {
   const [there, instead] = isIn ? [hunk.after, hunk.before] : [hunk.before, hunk.after];

@@ -65,6 +65,38 @@ export function hunksOfSegments(segments: Segments): readonly PlacedHunk[] {
   return found;
 }
 
+/** Finds a hunk as it was shown, `wanted` of `shown`, among those of `now`; undefined where it was settled or changed since, whatever stands there. */
+export function hunkNow(shown: Segments, wanted: PlacedHunk, now: Segments): PlacedHunk | undefined {
+  const [beforeShown, beforeNow] = [shown.flatMap(earlierLines), now.flatMap(earlierLines)];
+  const [afterShown, afterNow] = [shown.flatMap(presentLines), now.flatMap(presentLines)];
+  const beforePlaces = placesNow(beforeShown, beforeNow, wanted.beforeLine);
+  const afterPlaces = placesNow(afterShown, afterNow, wanted.afterLine);
+  return hunksOfSegments(now).find(({ hunk, beforeLine, afterLine }) => {
+    if (!isSameLines(hunk.before, wanted.hunk.before) || !isSameLines(writtenLines(hunk), writtenLines(wanted.hunk))) return false;
+    // An undone hunk leaves the one side as it is, a kept one the other: there a place is certain. Among equal lines the other may be taken for another.
+    if (isSameLines(beforeShown, beforeNow)) return beforePlaces.includes(beforeLine);
+    return afterPlaces.includes(afterLine) && (isSameLines(afterShown, afterNow) || beforePlaces.includes(beforeLine));
+  });
+}
+
+/** Where the place ahead of a line has moved to: more than one where lines came in there, none among lines that were replaced. */
+function placesNow(shown: readonly string[], now: readonly string[], line: number): readonly number[] {
+  const places: number[] = [];
+  let [from, to] = [0, 0];
+  for (const segment of compareLines(shown, now)) {
+    const [there, here] = segment.kind === 'same' ? [segment.lines, segment.lines] : [segment.before, segment.after];
+    if (line === from || (segment.kind === 'same' && line > from && line < from + there.length)) places.push(to + line - from);
+    from += there.length;
+    to += here.length;
+    if (line === from) places.push(to);
+  }
+  return places;
+}
+
+function isSameLines(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((line, at) => line === b[at]);
+}
+
 /** The place of a line of one side on the other; for a line of a hunk, where the hunk begins. */
 export function afterLineOf(segments: Segments, beforeLine: number): number {
   let [before, after] = [0, 0];
@@ -230,6 +262,10 @@ function segmentOf(segments: Segments, { from, to }: LineEdit): number {
 
 function writtenLines({ written, after }: Hunk): readonly string[] {
   return written ?? after;
+}
+
+function earlierLines(segment: Segment): readonly string[] {
+  return segment.kind === 'same' ? segment.lines : segment.before;
 }
 
 function presentLines(segment: Segment): readonly string[] {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asRejection } from '../../src/session/approvalAnswers.ts';
 import type { Approval, Diff } from '../../src/session/model.ts';
-import { amendmentsOf, correctionTexts, isOfProposal, proposalHunks, toggleHunk } from '../../src/session/proposal.ts';
+import { amendmentsOf, changeNow, correctionTexts, isOfProposal, proposalHunks, toggleHunk } from '../../src/session/proposal.ts';
 import { afterText, compareTexts, hunksOfSegments, settleHunks } from '../../src/session/segments.ts';
 import { shownDiffs } from '../../src/session/shownApproval.ts';
 import { randomFrom } from '../random.ts';
@@ -37,6 +37,35 @@ test('a change of a proposal is left out and put back, and keeps its place betwe
   const out = proposalHunks(before, proposed, text).find(({ isIn }) => !isIn);
   assert.ok(out);
   assert.equal(toggleHunk(text, out), `mine\n${proposed}`);
+});
+
+test('a change as it was shown is found where it is now, and no more once it was left out or put back', () => {
+  const [before, proposed] = ['a\nx\nb\nx\nc\nx\n', 'new\nnewer\na\nX\nb\nX\nc\nX\n'];
+  const shown = proposalHunks(before, proposed, proposed);
+  const [added, first] = shown;
+  assert.ok(added && first);
+  const now = (text: string) => proposalHunks(before, proposed, text);
+  const without = toggleHunk(proposed, added);
+  assert.deepEqual(
+    shown.map((one) => changeNow(one, now(without))?.line),
+    [undefined, 1, 3, 5],
+  );
+  const moved = changeNow(first, now(without));
+  assert.ok(moved);
+  const neither = toggleHunk(without, moved);
+  assert.equal(neither, 'a\nx\nb\nX\nc\nX\n');
+  assert.deepEqual(
+    shown.map((one) => changeNow(one, now(neither))?.line),
+    [undefined, undefined, 3, 5],
+  );
+  assert.deepEqual(
+    shown.map((one) => changeNow(one, now(`mine\n${neither}`))?.line),
+    [undefined, undefined, 4, 6],
+  );
+  // What stood over the change that is left out puts it back once.
+  const out = now(neither)[0];
+  assert.ok(out && changeNow(out, now(neither)));
+  assert.equal(changeNow(out, now(toggleHunk(neither, out))), undefined);
 });
 
 test('any choice of changes, in any order, gives exactly that choice, and each can be put back', () => {

@@ -5,6 +5,7 @@ import {
   beforeText,
   compareTexts,
   type Hunk,
+  hunkNow,
   hunksOfSegments,
   isWithoutOneHunk,
   type LineEdit,
@@ -277,4 +278,44 @@ test('what the agent writes beside lines that both have written is the agent’s
   assert.equal(writtenSince(written, from, 'a\nnew!\nm\nN\nz'), 'a\nnew\nm\nN\nz');
   assert.equal(writtenSince(written, from, 'a\nnewer!\nm\nn\nz'), written);
   assert.equal(writtenSince(written, written, 'x'), 'x');
+});
+
+test('a hunk as it was shown is found wherever it is now; a settled one is not, nor another in its place', () => {
+  for (let seed = 0; seed < CASES; seed += 1) {
+    const random = randomFrom(seed);
+    const before = randomText(random);
+    const shown = compareTexts(before, changed(before, random));
+    for (const ways of [['keep'], ['undo'], ['keep', 'undo']] as const) {
+      let now = shown;
+      for (const hunk of hunksIn(shown)) {
+        if (random(2) === 0) now = settleHunks(now, (one) => one === hunk, ways[random(ways.length)] ?? 'undo');
+      }
+      for (const wanted of hunksOfSegments(shown)) {
+        const found = hunkNow(shown, wanted, now)?.hunk;
+        const isLeft = hunksIn(now).includes(wanted.hunk);
+        // Where one was kept and another undone among equal lines, no place is certain: rather none than another.
+        const expected = isLeft && (ways.length === 1 || found !== undefined) ? wanted.hunk : undefined;
+        assert.ok(found === expected, `seed ${seed}, ${ways}`);
+      }
+    }
+  }
+});
+
+test('a hunk that was shown is found below a hunk that is undone, and with what the user wrote into it', () => {
+  const lines = (...all: string[]) => `${all.join('\n')}\n`;
+  const shown = compareTexts(lines('a', 'x', 'b', 'x', 'c', 'x'), lines('new', 'newer', 'a', 'X', 'b', 'X', 'c', 'X'));
+  const [added, first, second, third] = hunksOfSegments(shown);
+  assert.ok(added && first && second && third);
+  const undone = settleHunks(shown, (one) => one === added.hunk || one === first.hunk, 'undo');
+  assert.deepEqual(
+    [added, first, second, third].map((one) => hunkNow(shown, one, undone)?.afterLine),
+    [undefined, undefined, 3, 5],
+  );
+  const both = settleHunks(undone, (one) => one === second.hunk, 'keep');
+  assert.deepEqual(
+    [first, second, third].map((one) => hunkNow(shown, one, both)?.afterLine),
+    [undefined, undefined, 5],
+  );
+  const typed = withUserEdit(undone, { from: 5, to: 6, lines: ['X of mine'] });
+  assert.equal(hunkNow(shown, third, typed)?.hunk.after[0], 'X of mine');
 });

@@ -20,7 +20,7 @@ import {
   type TurnRow,
 } from './changesTree.ts';
 import { DELETED_AFTER, DELETED_BEFORE, noChangeHere, openTextDiff, REVIEW_SCHEME } from './documents.ts';
-import { covers, type FileHunks, takesTyped, uriInFront } from './fileHunks.ts';
+import { covers, type FileHunks, ReviewedHunk, takesTyped, uriInFront } from './fileHunks.ts';
 import { effectWords, isLeft, leftWords, listed, reasonWords, restoredWords, unwatchedWords } from './restoreWords.ts';
 import { diffsOf } from './severalDiffs.ts';
 
@@ -83,12 +83,11 @@ export class ChangesReview implements Disposable {
   }
 
   /**
-   * Keeps or undoes the hunk at that line of the file, or at the cursor. The editor's quick diff passes its changes and the shown one's index. By key,
-   * one after the other, as the next one is meant for where this one leads.
+   * Keeps or undoes the hunk that a lens shows, or the one at the cursor. The editor's quick diff passes its changes and the shown one's index. One
+   * after the other, as the next one is meant for what this one leaves.
    */
   settleHunk(how: 'keep' | 'undo', uri?: unknown, place?: unknown, index?: unknown): Promise<void> {
-    const settling = () => this.#settleHunk(how, uri, place, index);
-    return place === undefined ? this.#inTurn(settling) : settling();
+    return this.#inTurn(() => this.#settleHunk(how, uri, place, index));
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
@@ -101,13 +100,14 @@ export class ChangesReview implements Disposable {
     const wanted = uri instanceof vscode.Uri ? uri : uriInFront();
     const whole = await this.#hunks.wholeIn(wanted);
     if (whole !== undefined) return this.settleFile(how, vscode.Uri.file(whole));
-    // A lens has the place that was shown with it, the cursor one in the present text.
-    const reviewed = await (place === undefined ? this.#hunks.findNow(wanted) : this.#hunks.find(wanted));
-    const at = typeof place === 'number' ? place : (quickDiffLine(place, index) ?? editor?.selection.active.line);
-    // A lens names the session of its change.
-    const isOf = ({ of }: SessionHunk) => typeof index !== 'string' || of.id === index;
-    const hunk = at === undefined ? undefined : reviewed?.hunks.find((one) => covers(one, at) && isOf(one));
-    if (!reviewed || !hunk) return noChangeHere();
+    const reviewed = await this.#hunks.findNow(wanted);
+    const ofLens = place instanceof ReviewedHunk;
+    const inQuickDiff = quickDiffChange(place, index);
+    const at = inQuickDiff?.line ?? editor?.selection.active.line;
+    const isShown = (one: SessionHunk) => at !== undefined && covers(one, at) && (!inQuickDiff || inQuickDiff.isIn(one));
+    const hunk = ofLens ? place.now(reviewed) : reviewed?.hunks.find(isShown);
+    // A second press on a lens that is still drawn is done already.
+    if (!reviewed || !hunk) return ofLens ? undefined : noChangeHere();
     const withTyped = how === 'undo' && takesTyped(hunk);
     if (withTyped && !(await this.#confirmTyped((await this.#hunks.writers(reviewed.file, [hunk])).flat()))) return;
     await this.#sets.lookAll();
@@ -431,11 +431,21 @@ function canGoBack({ link, turns }: Session, turnId: TurnId): boolean {
   return link.state === 'ready' && link.offers.edit === true && turns.at(-1)?.status !== 'running' && (turn?.prompt.length ?? 0) > 0;
 }
 
-/** The line of the change that the editor's quick diff shows; for removed lines, the line below them. */
-function quickDiffLine(changes: unknown, index: unknown): number | undefined {
+interface QuickDiffChange {
+  /** For removed lines, the line below them. */
+  readonly line: number;
+  /** By its lines before: these stay where they are when another change is undone. */
+  isIn(hunk: SessionHunk): boolean;
+}
+
+/** The change that the editor's quick diff shows. */
+function quickDiffChange(changes: unknown, index: unknown): QuickDiffChange | undefined {
   const change = Array.isArray(changes) && typeof index === 'number' ? (changes[index] as unknown) : undefined;
   if (typeof change !== 'object' || change === null) return undefined;
   const { modifiedStartLineNumber: start, modifiedEndLineNumber: end } = change as Readonly<Record<string, unknown>>;
+  const { originalStartLineNumber: from, originalEndLineNumber: to } = change as Readonly<Record<string, unknown>>;
   if (typeof start !== 'number') return undefined;
-  return end === 0 ? start : start - 1;
+  const isIn = ({ hunk, beforeLine }: SessionHunk) =>
+    typeof from !== 'number' || typeof to !== 'number' || (from - 1 <= beforeLine + hunk.before.length && Math.max(from, to) >= beforeLine);
+  return { line: end === 0 ? start : start - 1, isIn };
 }

@@ -2,11 +2,11 @@ import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
 import type { UnreviewedFile, UnsavedBeside } from '../../live/review/changeSet.ts';
-import type { ChangeSets, SessionHunk } from '../../live/review/changeSets.ts';
+import type { ChangeSets, OfSession, SessionHunk } from '../../live/review/changeSets.ts';
 import { isSameFile } from '../../protocols/paths.ts';
 import { plain } from '../../session/lineEnds.ts';
 import type { SessionId } from '../../session/model.ts';
-import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
+import { hunkNow, hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
 import { firstEdits, isSavedForAgent, presentText } from '../files.ts';
 import { onSettings, quickDiffOn } from '../settings.ts';
 import { DELETED_AFTER, isSideOfDeletion, REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
@@ -29,12 +29,36 @@ type Followed = { readonly id: SessionId | undefined } | 'now';
 /** Command id that only CodeLenses run. */
 const SHOW_REMOVED = 'parley.showRemoved';
 
+/** A hunk among those of its session, as a lens shows it: the text moves below a lens that is drawn before new ones come. */
+export class ReviewedHunk implements SessionHunk {
+  readonly of: OfSession;
+  readonly hunk: PlacedHunk['hunk'];
+  readonly beforeLine: number;
+  readonly afterLine: number;
+  readonly #segments: Segments;
+
+  constructor(of: OfSession, { hunk, beforeLine, afterLine }: PlacedHunk, segments: Segments) {
+    this.of = of;
+    this.hunk = hunk;
+    this.beforeLine = beforeLine;
+    this.afterLine = afterLine;
+    this.#segments = segments;
+  }
+
+  /** The same hunk among the present ones, wherever it is now; undefined where it was decided about or changed. */
+  now(reviewed: Reviewed | undefined): ReviewedHunk | undefined {
+    const all = reviewed?.hunks.filter(({ of }) => of.id === this.of.id) ?? [];
+    const found = all[0] && hunkNow(this.#segments, this, all[0].#segments);
+    return found && all.find(({ hunk }) => hunk === found.hunk);
+  }
+}
+
 export interface Reviewed {
   readonly file: string;
   /** By session. */
   readonly segments: readonly Segments[];
   /** Of all sessions, from the top of the file; in the same place those of the active one first. */
-  readonly hunks: readonly SessionHunk[];
+  readonly hunks: readonly ReviewedHunk[];
   /** Changes of the file on disk that the text on the screen does not have. */
   readonly beside?: UnsavedBeside | undefined;
 }
@@ -79,9 +103,7 @@ export class FileHunks implements Disposable {
       ),
     );
     this.#life.own(
-      vscode.commands.registerCommand(SHOW_REMOVED, (uri: unknown, line: unknown, id: unknown) =>
-        this.#showRemoved(uri, line, id).catch(showError),
-      ),
+      vscode.commands.registerCommand(SHOW_REMOVED, (uri: unknown, shown: unknown) => this.#showRemoved(uri, shown).catch(showError)),
     );
     this.#life.own(vscode.commands.registerCommand(MERGE_UNSAVED, (uri: unknown) => this.#merge(uri).catch(showError)));
     this.#life.own(vscode.window.onDidChangeVisibleTextEditors(() => this.update()));
@@ -293,7 +315,7 @@ export class FileHunks implements Disposable {
     );
     const known = found.flat();
     if (known.length === 0) return undefined;
-    const hunks = known.flatMap(({ of, segments }) => hunksOfSegments(segments).map((one): SessionHunk => ({ ...one, of })));
+    const hunks = known.flatMap(({ of, segments }) => hunksOfSegments(segments).map((one) => new ReviewedHunk(of, one, segments)));
     return {
       file,
       segments: known.map(({ segments }) => segments),
@@ -353,17 +375,18 @@ export class FileHunks implements Disposable {
     }
   }
 
-  /** Shows the previous text of the hunk at that line, in place. The editor's quick diff shows it with Keep and Undo. */
-  async #showRemoved(uri: unknown, line: unknown, id: unknown): Promise<void> {
+  /** Shows the previous text of a hunk in place. The editor's quick diff shows it with Keep and Undo. */
+  async #showRemoved(uri: unknown, shown: unknown): Promise<void> {
     const editor = vscode.window.activeTextEditor;
-    if (!(uri instanceof vscode.Uri) || typeof line !== 'number' || editor?.document.uri.toString() !== uri.toString()) return;
-    const at = new vscode.Position(Math.min(line, editor.document.lineCount - 1), 0);
+    if (!(uri instanceof vscode.Uri) || !(shown instanceof ReviewedHunk) || editor?.document.uri.toString() !== uri.toString()) return;
+    const reviewed = await this.findNow(uri);
+    const hunk = shown.now(reviewed);
+    if (!reviewed || !hunk) return;
+    const at = new vscode.Position(Math.min(hunk.afterLine, editor.document.lineCount - 1), 0);
     editor.selection = new vscode.Selection(at, at);
     if (this.#quickDiff) return void (await vscode.commands.executeCommand('editor.action.dirtydiff.next'));
-    const reviewed = await this.find(uri);
-    const hunk = reviewed?.hunks.find((one) => covers(one, line) && one.of.id === id);
-    const base = await hunk?.of.set.baseText(uri.fsPath);
-    if (!reviewed || !hunk || typeof base !== 'string') return;
+    const base = await hunk.of.set.baseText(uri.fsPath);
+    if (typeof base !== 'string') return;
     const from = hunk.beforeLine;
     const removed = new vscode.Range(from, 0, from + hunk.hunk.before.length - 1, hunk.hunk.before.at(-1)?.length ?? 0);
     const place = new vscode.Location(this.showBase('before', reviewed.file, base, hunk.of.id), removed);
@@ -392,7 +415,7 @@ export class FileHunks implements Disposable {
       const range = rangeOf(one, document);
       const isNow = isDrawn(range);
       const lens = (title: string, name: string) => {
-        const command = lensCommand(title, name, [uri, one.afterLine, one.of.id]);
+        const command = lensCommand(title, name, [uri, one]);
         return isNow ? new vscode.CodeLens(range, command) : new LaterLens(range, command);
       };
       const gone = one.hunk.before.length;

@@ -12,7 +12,7 @@ import { commandTitle } from '../commandTitle.ts';
 import { REVIEW_SCHEME } from './documents.ts';
 import { lensCommand } from './hunkLenses.ts';
 import { LensChanges } from './lenses.ts';
-import type { Review } from './review.ts';
+import { type Review, ShownChange } from './review.ts';
 
 /** Shows the answers to a pending edit above each of its changes, in the proposed side of its diff. */
 export function showProposalLenses(host: SessionHost, review: Review, scheme = REVIEW_SCHEME): Disposable {
@@ -56,7 +56,9 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
   const isEmpty = isAllLeftOut(ask);
   return hunks.flatMap(({ line: at, isIn }, index) => {
     const line = Math.min(at, document.lineCount - 1);
-    const lens = (title: string | undefined, command: string) => (title === undefined ? [] : [lensAt(line, title, command, [uri, at])]);
+    const change = editable?.[index];
+    const args = [uri, at, ...(change ? [new ShownChange(change)] : [])];
+    const lens = (title: string | undefined, command: string) => (title === undefined ? [] : [lensAt(line, title, command, args)]);
     if (!isIn) {
       return [
         ...(isEmpty ? answerLenses(uri, line, undefined, shown) : []),

@@ -22,7 +22,7 @@ import type {
   TurnFile,
   TurnId,
 } from '../../session/model.ts';
-import { carriesEdits, isOfProposal, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
+import { carriesEdits, changeNow, isOfProposal, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
 import { changedFiles, type FileDiffs, fileNamed, findAsk, rowName, tabTitle, turnFiles } from '../../session/select.ts';
 import { comparedText, openDocument } from '../files.ts';
 import { noChangeHere, openTextDiff, REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
@@ -58,6 +58,15 @@ interface OpenDiff {
   readonly right: vscode.Uri;
   /** The first change, where the diff opened. */
   readonly at?: vscode.Range | undefined;
+}
+
+/** A change of a pending edit as a lens shows it: the text moves below a lens that is drawn before new ones come. */
+export class ShownChange {
+  readonly change: ProposalHunk;
+
+  constructor(change: ProposalHunk) {
+    this.change = change;
+  }
 }
 
 /** Milliseconds without typing before the asks show the edited text. */
@@ -424,8 +433,11 @@ export class Review implements Disposable {
     if (subject && isEditable(subject) && subject === this.active) await toReadOnlySide();
   }
 
-  /** Excludes a change of a pending edit, or includes it again: at that line of the proposed side, or at the cursor of either side. */
-  async toggleHunk(uri?: unknown, line?: unknown): Promise<void> {
+  /**
+   * Excludes a change of a pending edit, or includes it again: the one that a lens shows, unless it is so already; or the one at that line of the
+   * proposed side, or at the cursor of either side.
+   */
+  async toggleHunk(uri?: unknown, line?: unknown, shown?: unknown): Promise<void> {
     const sides = activeReview();
     const wanted = uri instanceof vscode.Uri ? uri : sides?.right;
     const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === wanted?.toString());
@@ -433,8 +445,9 @@ export class Review implements Disposable {
     const hunks = (document && this.hunksOf(document)) ?? [];
     const inBefore = typeof line !== 'number' && sides?.left.toString() === this.#cursorIn;
     const at = typeof line === 'number' ? line : cursorLine(inBefore ? sides.left : wanted);
-    const hunk = hunks.find((one) => at !== undefined && covers(one, at, inBefore));
-    if (!document || !subject || !isEditable(subject) || !hunk) return noChangeHere();
+    const ofLens = shown instanceof ShownChange;
+    const hunk = ofLens ? changeNow(shown.change, hunks) : hunks.find((one) => at !== undefined && covers(one, at, inBefore));
+    if (!document || !subject || !isEditable(subject) || !hunk) return ofLens ? undefined : noChangeHere();
     await replaceText(document.uri, toggleHunk(plain(document.getText()), hunk));
   }
 
