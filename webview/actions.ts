@@ -5,7 +5,7 @@ import { notMentioned } from './attachments.ts';
 import { keepingPicture } from './clipboard.ts';
 import { absolute } from './links.ts';
 import type { Page } from './page.ts';
-import { saidIn, wayToEdit } from './parts/retryActions.ts';
+import { beginEdit, isEditing, saidIn, wayToEdit } from './parts/retryActions.ts';
 import { t } from './strings.ts';
 import { type Act, COMPOSER_ID } from './view.ts';
 
@@ -75,7 +75,7 @@ export function actions(page: Page): Act {
       withSession((sessionId) => {
         host.call('restoreFiles', { sessionId, turnId }).then((goesBack) => goesBack && editMessage(page, sessionId, turnId), fail);
       }),
-    editMessage: (turnId) => withSession((sessionId) => editMessage(page, sessionId, turnId)),
+    editMessage: (turnId, way) => withSession((sessionId) => editMessage(page, sessionId, turnId, way)),
     copySession: (turnId) => withSession((sessionId) => call('copySession', turnId === undefined ? { sessionId } : { sessionId, turnId })),
     remedy: (remedy) => withSession((sessionId) => call('remedy', { sessionId, remedy })),
     openTerminal: (terminalId) => withSession((sessionId) => call('openTerminal', { sessionId, terminalId })),
@@ -94,13 +94,14 @@ export function actions(page: Page): Act {
   };
 }
 
-/** Puts the message of a turn into the composer of its session, to be sent in its place. */
-export function editMessage(page: Page, sessionId: string, turnId: string): void {
+/** Puts the message of a turn into the composer of its session, to be sent in its place or, with `append`, anew. The draft waits until then. */
+export function editMessage(page: Page, sessionId: string, turnId: string, way = wayToEdit(page.session)): void {
   const turn = page.mirror.session?.id === sessionId ? page.mirror.session.turns.find(({ id }) => id === turnId) : undefined;
   if (!turn) return;
-  const { draft, attachments } = saidIn(turn);
-  const way = wayToEdit(page.session) === 'append' ? ({ replaces: undefined, appends: true } as const) : { replaces: turn.id };
-  page.ui.change(sessionId, { draft, attachments, mentions: {}, ...way });
+  const memory = page.ui.memory(sessionId);
+  const edit = beginEdit(memory, saidIn(turn), isEditing(page.session, memory));
+  const appends = way === 'append';
+  page.ui.change(sessionId, { ...edit, replaces: appends ? undefined : turn.id, appends: appends || undefined });
   page.changed('now');
   document.getElementById(COMPOSER_ID)?.focus();
 }

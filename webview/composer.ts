@@ -8,7 +8,7 @@ import { CompletionPopup, commandHint, isEmpty, MENU_ID, mentionAt, menuView, na
 import { iconOf } from './icons.ts';
 import type { Page } from './page.ts';
 import { chipLabel } from './parts/content.ts';
-import { editingView, historyOf, replacedTurn } from './parts/retryActions.ts';
+import { editingView, endEdit, historyOf, mayCancelEdit, replacedTurn } from './parts/retryActions.ts';
 import { pickerView, pillView } from './picker.ts';
 import { t } from './strings.ts';
 import { backgroundView, usageView } from './usage.ts';
@@ -58,7 +58,7 @@ export class Composer {
     return html`<div class="composer" @dragover=${(event: Event) => event.preventDefault()} @drop=${this.#drop}>
       ${queueView(view, (prompt) => this.#edit(prompt))}
       ${pickerView(view)} ${menu ? menuView(menu, at, (index) => this.#choose(index)) : nothing}
-      ${editingView(view)}
+      ${editingView(view, this.#cancelEdit)}
       <div class="composer-box">
         ${attachmentsView(view)}
         <div class="composer-field">
@@ -174,7 +174,7 @@ export class Composer {
     if (view) {
       const sessionId = view.session.id;
       if (this.#before?.sessionId !== sessionId) this.#before = { sessionId, draft: view.memory.draft };
-      view.act.remember({ draft: area.value, ...(area.value === '' ? { appends: undefined } : {}) });
+      view.act.remember({ draft: area.value });
     }
     this.#updateCompletion(area);
   };
@@ -220,10 +220,11 @@ export class Composer {
         this.#pickLeftAt = performance.now();
         this.#view.act.say(IGNORED(), 'info');
       } else if (!event.repeat) this.#send(event.ctrlKey || event.metaKey ? 'steer' : 'prompt');
-    } else if (event.key === 'Escape' && !event.repeat && this.#view && stopsAt(this.#view.session)) {
+    } else if (event.key === 'Escape' && !event.repeat && this.#view && escapes(this.#view)) {
       event.preventDefault();
-      if (this.#escapeStops) this.#view.act.intent({ type: 'cancel' });
-      else this.#view.act.say(IGNORED(), 'info');
+      if (!this.#escapeStops) this.#view.act.say(IGNORED(), 'info');
+      else if (mayCancelEdit(this.#view)) this.#cancelEdit();
+      else this.#view.act.intent({ type: 'cancel' });
     } else if (event.key === 'ArrowUp' && !event.shiftKey && area.selectionEnd === 0) {
       this.#recall(event, this.#back + 1, 'start');
     } else if (event.key === 'ArrowDown' && !event.shiftKey && this.#back > 0 && area.selectionStart === area.value.length) {
@@ -308,16 +309,34 @@ export class Composer {
       ...notMentioned(view.memory.attachments, contents),
     ];
     if (content.length === 0) return;
-    this.#back = 0;
     this.leave();
     this.#completion.close();
     this.#ui.noteSent({ text, mentions: Object.fromEntries(mentioned.map(({ label, content: one }) => [label, one])) });
     const replaces = replacedTurn(view);
-    // A key before the next frame begins a new text instead of extending the sent one.
-    this.#write('', 0);
-    view.act.remember({ attachments: [], mentions: {}, replaces: undefined, appends: undefined });
+    this.#endEdit(view);
     view.act.send(content, how, replaces);
   }
+
+  /** Empties the composer, or brings back the draft that waited for the end of an edit. */
+  #endEdit(view: View): void {
+    const after = endEdit(view.memory);
+    this.#back = 0;
+    // A key before the next frame goes on with this text instead of extending the one before.
+    this.#write(after.draft, after.draft.length);
+    view.act.remember(after);
+  }
+
+  /** Drops an edit. Its text stays in the history: Esc is pressed quickly. */
+  readonly #cancelEdit = (): void => {
+    const view = this.#view;
+    if (!view) return;
+    const { draft, mentions } = view.memory;
+    this.#ui.noteSent({ text: draft.trim(), mentions });
+    this.leave();
+    this.#completion.close();
+    this.#endEdit(view);
+    this.focus();
+  };
 
   #edit({ turnId, content }: QueuedPrompt): void {
     const view = this.#view;
@@ -362,6 +381,11 @@ export class Composer {
 /** True for the keys of shortcuts. Ctrl with Alt types letters on many keyboards. */
 function isCommand({ key, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
   return metaKey || (ctrlKey && !altKey) || /^F\d/.test(key);
+}
+
+/** True when Escape does something: it drops an edit first. */
+function escapes(view: View): boolean {
+  return mayCancelEdit(view) || stopsAt(view.session);
 }
 
 /** True when Escape may stop the turn; where the agent waits for an answer, it would be one. */

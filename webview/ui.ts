@@ -11,6 +11,8 @@ export interface SessionMemory {
   readonly replaces?: string | undefined;
   /** The draft is an earlier message for an agent that cannot go back to it. */
   readonly appends?: true | undefined;
+  /** The user's own draft, which waits while an earlier message is edited in its place, and the text that the edit began with. */
+  readonly aside?: (Unsent & { readonly began: string }) | undefined;
   /** Name in the draft -> its content, of everything chosen after an @. */
   readonly mentions: Readonly<Record<string, Content>>;
   /** Key of a foldable thing -> open or not, where the user chose. */
@@ -22,6 +24,9 @@ export interface SessionMemory {
   /** The turn at the top edge and how far it is scrolled; absent when at the end. */
   readonly scroll?: { readonly turnId: string; readonly offset: number };
 }
+
+/** What the user has written and not sent. */
+export type Unsent = Pick<SessionMemory, 'draft' | 'attachments' | 'mentions' | 'lost'>;
 
 /** A message of the history, with what it names after an @. */
 export type SentMessage = Pick<SessionMemory, 'mentions'> & { readonly text: string };
@@ -129,13 +134,18 @@ export class Ui {
     };
     const latest = [...this.#memories].slice(-SESSIONS_KEPT).reverse();
     const saved = (memory: SessionMemory): SessionMemory => {
-      const attachments = memory.attachments.filter(fits);
-      return { ...memory, attachments, ...(attachments.length < memory.attachments.length ? { lost: true } : {}) };
+      const { aside } = memory;
+      return { ...savedUnsent(memory, fits), ...(aside ? { aside: savedUnsent(aside, fits) } : {}) };
     };
     const kept = latest.map(([id, memory]) => [id, saved(memory)]).reverse();
     this.#saveAfterMs = size > LARGE ? SAVE_LARGE_AFTER_MS : SAVE_AFTER_MS;
     this.#host.save({ memories: kept, sent: this.#sent, ...(this.#shown === '' ? {} : { shown: this.#shown }) });
   }
+}
+
+function savedUnsent<T extends Unsent>(unsent: T, fits: (one: Content) => boolean): T {
+  const attachments = unsent.attachments.filter(fits);
+  return { ...unsent, attachments, ...(attachments.length < unsent.attachments.length ? { lost: true } : {}) };
 }
 
 const sizes = new WeakMap<Content, number>();

@@ -56,7 +56,8 @@ export interface Act {
   /** Restores the files from before a turn, after asking the user. */
   restoreFiles(turnId: string): void;
   /** Puts the message of a turn into the composer, to be sent in its place. */
-  editMessage(turnId: string): void;
+  /** `append`: the message is sent anew, after all others. */
+  editMessage(turnId: string, way?: 'append'): void;
   /** Opens a copy of the session, where the agent can copy it; with a turn, one from before that turn, with its message in the composer. */
   copySession(turnId?: string): void;
   remedy(remedy: Remedy): void;

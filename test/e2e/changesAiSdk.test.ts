@@ -48,6 +48,7 @@ test(
       await chat.exchange(`note ${word}`);
       await chat.lastTurn.getByText('1 file changed').waitFor();
     }
+    await chat.composer.fill('a draft');
     await chat.turns.nth(1).hover();
     await chat.turns.nth(1).getByRole('button', { name: 'Restore Files' }).click();
     const both = page.getByRole('button', { name: 'Restore Files and Conversation' });
@@ -70,6 +71,7 @@ test(
     await chat.composer.press('Enter');
     await chat.frame.getByText('Noted four.').waitFor();
     await chat.settled(chat.lastTurn);
+    assert.equal(await chat.composer.inputValue(), 'a draft', 'what waited for the end of the edit');
     assert.equal(await chat.turns.count(), 2);
     await untilFile(notes, /^nothing yet\none\nfour\n$/);
     const { messages } = server.bodies(CHAT).at(-1) ?? {};

@@ -133,12 +133,23 @@ test(
     await pick.choose('Onward');
     await chat.frame.locator('.pill', { hasText: 'Onward' }).waitFor();
     const turn = await chat.exchange('read notes.txt');
-    await turn.hover();
-    await turn.getByRole('button', { name: 'Edit Message and Send It Again' }).click();
-    await chat.frame.locator('.editing', { hasText: 'This agent cannot go back' }).waitFor();
+    const edit = async () => {
+      await turn.hover();
+      await turn.getByRole('button', { name: 'Edit Message and Send It Again' }).click();
+      await chat.frame.locator('.editing', { hasText: 'This agent cannot go back' }).waitFor();
+      assert.equal(await chat.composer.inputValue(), 'read notes.txt');
+    };
+    await chat.composer.fill('a draft');
+    await edit();
     await window.pictures('mentions-cannot-go-back');
+    await chat.composer.press('Escape');
+    await chat.frame.locator('.editing').waitFor({ state: 'detached' });
+    assert.equal(await chat.composer.inputValue(), 'a draft');
+    await edit();
     await chat.composer.press('Enter');
     await chat.turns.nth(1).waitFor();
     await chat.frame.locator('.editing').waitFor({ state: 'detached' });
+    assert.equal(await chat.composer.inputValue(), 'a draft');
+    await chat.composer.fill('');
   }),
 );

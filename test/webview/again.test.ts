@@ -92,6 +92,80 @@ test('with an agent that takes nothing back, every message can still be edited a
   );
 });
 
+const NOTES = { type: 'file', path: '/w/notes.txt' } as const;
+const chips = (stage: Stage) => stage.all('.attachments .attachment').length;
+
+for (const [agent, offers] of [
+  ['can', { edit: true }],
+  ['cannot', {}],
+] as const) {
+  test(`with an agent that ${agent} go back, the draft and its attachments wait while an earlier message is edited`, async () => {
+    const stage = await Stage.open(session(offers));
+    const edit = async () => {
+      await stage.press(EDIT, '[data-turn=one]');
+      assert.equal(stage.composer.value, 'say one');
+      assert.equal(chips(stage), 0);
+    };
+    const drafts = () => {
+      assert.deepEqual([stage.composer.value, chips(stage), stage.all('.editing').length], ['ten minutes of typing', 1, 0]);
+      assert.equal(document.activeElement, stage.composer);
+    };
+    await stage.type('ten minutes of typing');
+    stage.post({ type: 'insert', content: NOTES });
+    await stage.settle();
+    await edit();
+    await stage.press('Cancel');
+    drafts();
+    await edit();
+    await stage.key('Escape');
+    drafts();
+    assert.deepEqual(intents(stage), [], 'Escape stops nothing');
+    await edit();
+    await stage.key('Enter');
+    drafts();
+    const [intent] = intents(stage);
+    assert.deepEqual(intent?.type === 'prompt' && intent.content, [{ type: 'text', text: 'say one' }]);
+    await stage.key('Enter');
+    const last = intents(stage).at(-1);
+    assert.deepEqual(last?.type === 'prompt' && [last.content, last.replaces], [
+      [{ type: 'text', text: 'ten minutes of typing' }, NOTES],
+      undefined,
+    ]);
+    assert.equal(stage.composer.value, '');
+  });
+}
+
+test('an edit that is left for another one is a draft if anything was changed, and a dropped one is in the history', async () => {
+  const stage = await Stage.open(session({ edit: true }));
+  await stage.type('draft');
+  await stage.press(EDIT, '[data-turn=one]');
+  await stage.press(EDIT, '[data-turn=two]');
+  await stage.press('Cancel');
+  assert.equal(stage.composer.value, 'draft');
+  await stage.press(EDIT, '[data-turn=one]');
+  await stage.type('say one better');
+  await stage.press(EDIT, '[data-turn=two]');
+  await stage.type('say two better');
+  await stage.key('Escape');
+  assert.equal(stage.composer.value, 'draft\n\nsay one better');
+  await stage.type('');
+  for (let back = 0; back < 3; back += 1) await stage.key('ArrowUp');
+  assert.equal(stage.composer.value, 'say two better');
+});
+
+test('a draft that waits outlives a reload, and comes back even when the turn that was edited is gone', async () => {
+  const state = { saved: undefined };
+  const before = await Stage.open(session({ edit: true }), { state });
+  await before.type('draft');
+  await before.press(EDIT, '[data-turn=two]');
+  window.dispatchEvent(new Event('pagehide') as never);
+  const stage = await Stage.open(session({ edit: true }), { state });
+  assert.equal(stage.composer.value, 'say two');
+  await stage.happen({ type: 'turns.removed', from: 'two' });
+  await stage.press('Cancel');
+  assert.deepEqual([stage.composer.value, stage.all('.editing').length], ['draft', 0]);
+});
+
 test('below an earlier turn stands what it took; with nothing to say its buttons take no line', async () => {
   const endedAt = Date.UTC(2026, 0) + 12_000;
   const turns = [turn({ id: 'one', startedAt: Date.UTC(2026, 0), endedAt }), turn({ id: 'two' }), turn({ id: 'three' })];

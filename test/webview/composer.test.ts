@@ -541,7 +541,7 @@ test('a prompt that waits for the look at the files says so', async () => {
   assert.doesNotMatch(busy.text('.queue'), /Looking/);
 });
 
-test('a turn that failed gives back what was said, attachments too, after what is written', async () => {
+test('a turn that failed gives back what was said, attachments too, while what is written waits', async () => {
   const prompt = [
     { type: 'text', text: 'look at this' },
     { type: 'image', mime: 'image/png', data: 'AAAA' },
@@ -550,11 +550,12 @@ test('a turn that failed gives back what was said, attachments too, after what i
   const stage = await Stage.open(session({ turns: [turn({ prompt, status: 'failed', error })] }));
   await stage.type('typed since');
   await stage.press('Edit Message and Send It Again');
-  assert.equal(stage.composer.value, 'typed since\n\nlook at this');
+  assert.equal(stage.composer.value, 'look at this');
   assert.equal(document.activeElement, stage.composer);
   await stage.key('Enter');
   const sent = stage.intents.at(0);
-  assert.deepEqual(sent?.type === 'prompt' && sent.content, [{ type: 'text', text: 'typed since\n\nlook at this' }, prompt[1]]);
+  assert.deepEqual(sent?.type === 'prompt' && sent.content, prompt);
+  assert.equal(stage.composer.value, 'typed since');
 });
 
 test('what was said into the turn and is not taken up yet is in sight; a limit is a warning, no failure', async () => {

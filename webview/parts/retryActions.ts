@@ -6,9 +6,9 @@ import { type IconName, iconOf } from '../icons.ts';
 import { mentionsIn } from '../mentions.ts';
 import { plainAnswer } from '../plainAnswer.ts';
 import { commandTitle, t } from '../strings.ts';
-import type { SentMessage, SessionMemory } from '../ui.ts';
+import type { SentMessage, SessionMemory, Unsent } from '../ui.ts';
 import { count, money } from '../usage.ts';
-import { allowedUnasked, COMPOSER_ID, type View } from '../view.ts';
+import { allowedUnasked, type View } from '../view.ts';
 
 /** Whether earlier messages may be edited just now. */
 export function mayEdit({ link, turns }: Session): boolean {
@@ -39,7 +39,7 @@ export function retryActionsView(view: View, turn: Turn): TemplateResult | typeo
   return html`<div class="again">
     ${draft === '' ? nothing : small('copy', commandTitle('Copy Message'), () => view.act.copy(draft))}
     ${mayEdit(view.session) ? small('edit', commandTitle('Edit Message and Send It Again'), () => view.act.editMessage(turn.id)) : nothing}
-    ${wayToEdit(view.session) === 'append' && !isLastFailed(view, turn) ? small('edit', commandTitle('Edit Message and Send It Again'), () => putBack(view, turn)) : nothing}
+    ${wayToEdit(view.session) === 'append' && !isLastFailed(view, turn) ? small('edit', commandTitle('Edit Message and Send It Again'), () => view.act.editMessage(turn.id)) : nothing}
     ${mayEdit(view.session) ? small('branch', t('Edit this message in a copy of this session'), () => view.act.copySession(turn.id)) : nothing}
     ${mayRestore ? small('undo', t('Restore Files'), () => view.act.restoreFiles(turn.id)) : nothing}
   </div>`;
@@ -120,18 +120,6 @@ export function historyOf(view: View | undefined, sent: readonly SentMessage[]):
   return [...sent.filter(({ text }) => !texts.has(text)), ...here];
 }
 
-/** Puts the turn's message and attachments back into the composer, after the present draft. */
-function putBack(view: View, turn: Turn): void {
-  const { memory } = view;
-  const said = saidIn(turn);
-  view.act.remember({
-    draft: [memory.draft, said.draft].filter(Boolean).join('\n\n'),
-    attachments: [...memory.attachments, ...said.attachments],
-    ...(cannotGoBack(view.session) ? { appends: true } : {}),
-  });
-  view.act.focus(COMPOSER_ID);
-}
-
 /** True when the turn's error card offers to put the message back. */
 function isLastFailed({ session }: View, turn: Turn): boolean {
   return turn.status === 'failed' && turn === session.turns.at(-1);
@@ -140,30 +128,66 @@ function isLastFailed({ session }: View, turn: Turn): boolean {
 /** A button that puts the message of a failed turn back to edit it. */
 export function backView(view: View, turn: Turn): TemplateResult | typeof nothing {
   if (turn.prompt.length === 0) return nothing;
-  return html`<button class="text-button" type="button" @click=${() => putBack(view, turn)}>${iconOf('edit')}${commandTitle('Edit Message and Send It Again')}</button>`;
+  return html`<button class="text-button" type="button" @click=${() => view.act.editMessage(turn.id, 'append')}>${iconOf('edit')}${commandTitle('Edit Message and Send It Again')}</button>`;
 }
 
 /** The turn being edited. A missing turn was edited already, or taken back: a reload may restore a draft from before that. */
-export function replacedTurn({ session, memory }: View): string | undefined {
+export function replacedTurn({ session, memory }: Pick<View, 'session' | 'memory'>): string | undefined {
   return session.turns.find((turn) => turn.id === memory.replaces)?.id;
 }
 
+/** True while the composer holds an earlier message. */
+export function isEditing(session: Session, memory: SessionMemory): boolean {
+  return memory.appends === true || replacedTurn({ session, memory }) !== undefined;
+}
+
+/**
+ * Puts an earlier message where the draft is, which waits aside. When the message of an edit under way has been changed, it is a draft as well.
+ */
+export function beginEdit(memory: SessionMemory, said: Pick<Unsent, 'draft' | 'attachments'>, edits: boolean): Partial<SessionMemory> {
+  const { draft, attachments, mentions, lost, aside } = memory;
+  const waits = edits && aside?.began === draft ? [aside] : [...(aside ? [aside] : []), { draft, attachments, mentions, lost }];
+  return {
+    ...said,
+    mentions: {},
+    lost: undefined,
+    aside: {
+      draft: waits
+        .map((one) => one.draft)
+        .filter(Boolean)
+        .join('\n\n'),
+      attachments: waits.flatMap((one) => one.attachments),
+      mentions: Object.assign({}, ...waits.map((one) => one.mentions)),
+      lost: waits.some((one) => one.lost) || undefined,
+      began: said.draft,
+    },
+  };
+}
+
+/** Brings back the draft that waits aside, if any, as the edit is sent or dropped. */
+export function endEdit({ aside }: SessionMemory): Partial<SessionMemory> & Unsent {
+  const { draft = '', attachments = [], mentions = {}, lost } = aside ?? {};
+  return { draft, attachments, mentions, lost, replaces: undefined, appends: undefined, aside: undefined };
+}
+
+/** Whether there is something to cancel: an edit, or one whose turn is gone while a draft waits for its end. */
+export function mayCancelEdit({ session, memory }: View): boolean {
+  const { aside } = memory;
+  return isEditing(session, memory) || (aside !== undefined && (aside.draft !== '' || aside.attachments.length > 0));
+}
+
 /** The words above the composer while a message is edited that the agent will get as a new one. */
-export function appendingText(view: View): string | undefined {
-  const { appends, draft, attachments } = view.memory;
-  return appends && replacedTurn(view) === undefined && (draft !== '' || attachments.length > 0) ? appendsText() : undefined;
+export function appendingText({ session, memory }: View): string | undefined {
+  return memory.appends && cannotGoBack(session) ? appendsText() : undefined;
 }
 
 /** Above the composer while an earlier message is being edited: what sending it does to those after it. */
-export function editingView(view: View): TemplateResult | typeof nothing {
-  const { act } = view;
-  const appending = appendingText(view);
-  if (appending !== undefined) return html`<div class="editing faint" role="status"><span>${appending}</span></div>`;
-  if (replacedTurn(view) === undefined) return nothing;
+export function editingView(view: View, cancel: () => void): TemplateResult | typeof nothing {
+  if (!mayCancelEdit(view)) return nothing;
+  const takesBack = replacedTurn(view) === undefined ? undefined : t('Sending this takes back everything after the message you edit.');
   return html`<div class="editing faint" role="status">
-    <span>${t('Sending this takes back everything after the message you edit.')}</span>
-    <button class="icon-button" type="button" title=${t('Cancel')} aria-label=${t('Cancel')}
-      @click=${() => act.remember({ draft: '', attachments: [], mentions: {}, replaces: undefined })}>${iconOf('cross')}</button>
+    <span>${takesBack ?? appendingText(view) ?? commandTitle('Edit Message and Send It Again')}</span>
+    <button class="icon-button" type="button" title=${t('Cancel')} aria-label=${t('Cancel')} @click=${cancel}>${iconOf('cross')}</button>
   </div>`;
 }
 
