@@ -5,7 +5,7 @@ import type { SessionEvent } from '../session/events.ts';
 import type { Session, SessionId } from '../session/model.ts';
 import { redactedEvent, redactedJson } from './redact.ts';
 
-/** One message between Parley and an agent, without secrets, and the events it caused before the next one. */
+/** One message between Parley and an agent, without secrets, and the events that it caused at once. */
 export interface TrafficRow {
   readonly number: number;
   /** Milliseconds since the epoch. */
@@ -34,6 +34,17 @@ interface EarlierMessage {
 /** Events listed beside one message. */
 const MOST_EVENTS = 20;
 
+/** A message that is being handled, and the events that came of it. */
+interface Handled {
+  readonly message: unknown;
+  readonly events: string[];
+}
+
+/** Messages of one task of the event loop to which events are given. */
+const MOST_HANDLED = 100;
+/** UTF-16 units by which the message is known whose text an event has: pieces that arrive together become one event, after other messages. */
+const TAIL = 40;
+
 interface Watched {
   readonly rows: TrafficRow[];
   count: number;
@@ -45,6 +56,8 @@ export class Traffic {
   readonly #watched = new Map<SessionId, Watched>();
   readonly #unseen = new Map<SessionId, EarlierMessage[]>();
   readonly #changes = new Emitter<SessionId>();
+  /** What has come in the present task of the event loop, oldest first. */
+  readonly #handled = new Map<SessionId, Handled[]>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -96,25 +109,34 @@ export class Traffic {
 
   message(id: SessionId, way: 'in' | 'out', message: unknown): void {
     const watched = this.#watched.get(id);
+    const events: string[] = [];
+    if (way === 'in') this.#handle(id, { message, events });
     if (watched) {
-      add(watched, { at: this.#now(), way, message }, []);
+      add(watched, { at: this.#now(), way, message }, events);
       return this.#changes.fire(id);
     }
     const unseen = this.#unseen.get(id) ?? [];
     this.#unseen.set(id, unseen);
-    push(unseen, { at: this.#now(), way, message: cutMessage(message), events: [] }, MOST_UNSEEN);
+    push(unseen, { at: this.#now(), way, message: cutMessage(message), events }, MOST_UNSEEN);
+  }
+
+  /** An answer is handled in a microtask; whatever comes in a later task is the user's doing, or a timer's. */
+  #handle(id: SessionId, one: Handled): void {
+    const handled = this.#handled.get(id);
+    if (handled) return push(handled, one, MOST_HANDLED);
+    this.#handled.set(id, [one]);
+    // Ticks come after all microtasks, also those that these begin.
+    queueMicrotask(() => process.nextTick(() => this.#handled.delete(id)));
   }
 
   event(id: SessionId, event: SessionEvent): void {
-    const watched = this.#watched.get(id);
-    if (!watched) {
-      const { events } = this.#unseen.get(id)?.at(-1) ?? {};
-      if (events && events.length < MOST_EVENTS) events.push(event.type);
-      return;
-    }
-    const last = watched.rows.at(-1);
-    if (last) watched.rows[watched.rows.length - 1] = { ...last, events: [...last.events, event.type].slice(-MOST_EVENTS) };
-    this.#changes.fire(id);
+    const handled = this.#handled.get(id);
+    const from =
+      handled && (event.type === 'text.delta' ? handled.findLast(({ message }) => endsIn(message, event.text.slice(-TAIL))) : undefined);
+    const { events } = from ?? handled?.at(-1) ?? {};
+    if (!events) return;
+    if (events.length < MOST_EVENTS) events.push(event.type);
+    if (this.#watched.has(id)) this.#changes.fire(id);
   }
 }
 
@@ -181,3 +203,13 @@ function beginningOf(value: unknown, budget: { left: number }): unknown {
   }
   return Array.isArray(value) ? members.map(([, one]) => one) : Object.fromEntries(members);
 }
+
+/** True when a text somewhere in the value ends like this one. */
+function endsIn(value: unknown, tail: string, depth = 0): boolean {
+  if (typeof value === 'string') return value !== '' && (value.endsWith(tail) || (value.length < TAIL && tail.endsWith(value)));
+  if (typeof value !== 'object' || value === null || depth > MOST_DEEP) return false;
+  for (const name in value) if (endsIn((value as Readonly<Record<string, unknown>>)[name], tail, depth + 1)) return true;
+  return false;
+}
+/** Levels of a message in which a text is looked for. */
+const MOST_DEEP = 8;

@@ -38,6 +38,31 @@ test('the traffic of a session has the last messages from before somebody looked
   assert.deepEqual(traffic.rows('s'), []);
 });
 
+const other = { type: 'turn.activity', turnId: 't', text: null } as const;
+const text = (words: string) => ({ type: 'ContentPart', payload: { type: 'text', text: words } });
+
+for (const isSeen of [true, false]) {
+  test(`events stand at the message that made them${isSeen ? '' : ', before somebody looks'}, and those of the user at none`, async () => {
+    const traffic = new Traffic(() => 0);
+    if (isSeen) traffic.watch('s', () => {});
+    traffic.message('s', 'in', text('Hel'));
+    traffic.message('s', 'in', text('lo'));
+    traffic.message('s', 'in', { type: 'ToolCall', payload: { id: 'call', name: 'Grep' } });
+    // The pieces are joined until the next event.
+    traffic.event('s', delta);
+    traffic.event('s', other);
+    traffic.message('s', 'in', { type: 'Answer' });
+    await Promise.resolve().then(() => traffic.event('s', other));
+    await new Promise((later) => setImmediate(later));
+    traffic.event('s', { type: 'queue.set', queue: [] });
+    traffic.message('s', 'out', { type: 'prompt' });
+    traffic.event('s', started);
+    traffic.watch('s', () => {});
+    const events = traffic.rows('s').map((row) => row.events);
+    assert.deepEqual(events, [[], ['text.delta'], ['turn.activity'], ['turn.activity'], []]);
+  });
+}
+
 test('messages are found by words in their JSON, kind or events, in whatever order', () => {
   const traffic = new Traffic(() => 0);
   traffic.watch('s', () => {});
