@@ -1,3 +1,4 @@
+import { t } from '../base/l10n.ts';
 import type { TurnFile } from './model.ts';
 import { oneLine, visibleText } from './visible.ts';
 
@@ -14,4 +15,14 @@ export function mannerWords({ permissions, form }: { readonly [Key in 'permissio
   return [permissions, form]
     .flatMap((one) => (one ? [visibleText(one.before === one.after ? one.after : `${one.before} → ${one.after}`)] : []))
     .join(' · ');
+}
+
+/** Why a file has no hunks: its text is in another encoding, or, as far as is `unknown`, it may be no text of a size that is read at all. */
+export function noHunksWords(why: 'encoding' | 'unknown'): string {
+  return t('{0|binary, large or |}not UTF-8', why === 'unknown' ? 1 : 2);
+}
+
+/** True where its text is not in UTF-8 on either side, which is decided about as a whole, whatever lines were changed. */
+export function isOtherEncoding(form: TurnFile['form']): boolean {
+  return form !== undefined && [form.before, form.after].some((one) => !one.startsWith('UTF-8'));
 }

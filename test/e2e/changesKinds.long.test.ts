@@ -101,7 +101,7 @@ test(
     await review.row('form.txt').getByText(form).waitFor();
     for (const name of ['wide.txt', 'latin.txt', 'form.txt']) {
       await review.openFile(name);
-      await review.note({ 'form.txt': form, 'wide.txt': 'UTF-16 LE LF' }[name] ?? 'binary, large or not UTF-8').waitFor();
+      await review.note({ 'form.txt': form, 'wide.txt': 'not UTF-8 · UTF-16 LE LF' }[name] ?? 'binary, large or not UTF-8').waitFor();
       if (name === 'latin.txt' || name === 'form.txt') await window.pictures(`review/kind-${name.replace('.txt', '')}`);
       if (name === 'latin.txt') {
         await page.keyboard.press('Control+k');

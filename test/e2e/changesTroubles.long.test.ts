@@ -166,7 +166,7 @@ test(
     await chat.exchange('write wide');
     await chat.lastTurn.getByText('1 file changed').waitFor();
     await review.openFile('wide.txt');
-    await review.note('binary, large or not UTF-8').waitFor();
+    await review.note('not UTF-8 · UTF-16 LE LF').waitFor();
     await window.pictures('review/trouble-encoding');
     await review.decide('Undo');
     await until(() => readFileSync(inFolder('wide.txt')).equals(wide('row 10')), 'the file is as it was');

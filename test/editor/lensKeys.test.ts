@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { LENS_KEYS, lensTooltip } from '../../src/editor/review/lenses.ts';
+import { changeWords, LENS_KEYS, lensTooltip } from '../../src/editor/review/lenses.ts';
 
 interface Bound {
   readonly command: string;
@@ -25,4 +25,15 @@ test('a tooltip names the keys of the keyboard in front of the user, both where 
   assert.equal(lensTooltip(title, command, 'mac'), 'Reject with feedback (⌘K ⇧X)');
   assert.equal(lensTooltip(title, command, 'either'), 'Reject with feedback (Ctrl+K Shift+X, ⌘K ⇧X)');
   assert.equal(lensTooltip('1/2', '', 'other'), undefined);
+});
+
+test('a file without hunks says why it has none, and what has changed of it', () => {
+  const form = (before: string, after = before) => changeWords({ form: { before, after } });
+  assert.equal(form('UTF-16 LE LF'), 'not UTF-8 · UTF-16 LE LF');
+  assert.equal(form('UTF-8 LF', 'windows1252 LF'), 'not UTF-8 · UTF-8 LF → windows1252 LF');
+  assert.equal(form('UTF-8 CRLF', 'UTF-8 BOM LF'), 'UTF-8 CRLF → UTF-8 BOM LF', 'the text is UTF-8');
+  assert.equal(changeWords({ permissions: { before: 'rw-r--r--', after: 'rwxr-xr-x' } }), 'rw-r--r-- → rwxr-xr-x');
+  assert.equal(changeWords({ links: { after: 'there' } }), '+ → there');
+  assert.equal(changeWords({}), 'binary, large or not UTF-8');
+  assert.equal(changeWords({}, true), 'deleted');
 });

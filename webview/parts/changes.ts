@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { callWords } from '../../src/session/callWords.ts';
 import { isUnplaced } from '../../src/session/diffs.ts';
-import { linkWords, mannerWords } from '../../src/session/fileWords.ts';
+import { linkWords, mannerWords, noHunksWords } from '../../src/session/fileWords.ts';
 import type { Turn, TurnFile } from '../../src/session/model.ts';
 import { callsOf, callTitle, changedFiles, diffsOf, filePath, relativePath, turnFiles } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
@@ -80,7 +80,7 @@ function countsView(view: View, turn: Turn, file: TurnFile): TemplateResult | ty
   if (review === 'reported') return counts(reportedDiffs(view, turn, path));
   if (file.whyUnkept !== undefined) return html`<span class="faint">${t('Not kept for review: {0}', visibleText(file.whyUnkept))}</span>`;
   if (file.links) return html`<span class="faint"><bdi>${linkWords(file.links)}</bdi></span>`;
-  return review === 'unkept' ? nothing : html`<span class="faint">${t('binary, large or not UTF-8')}</span>`;
+  return review === 'unkept' ? nothing : html`<span class="faint">${noHunksWords('unknown')}</span>`;
 }
 
 /** Groups files by what changed them, where the turn's calls do not show it themselves. */

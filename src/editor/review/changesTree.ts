@@ -2,7 +2,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import type { ChangeSet, UnreviewedFile } from '../../live/review/changeSet.ts';
 import { isSameFile } from '../../protocols/paths.ts';
-import { linkWords, mannerWords } from '../../session/fileWords.ts';
+import { linkWords, mannerWords, noHunksWords } from '../../session/fileWords.ts';
 import type { Session, SessionId, TurnFile, TurnId } from '../../session/model.ts';
 import { rowName, titleOf } from '../../session/select.ts';
 import { shortened } from '../../session/visible.ts';
@@ -169,7 +169,7 @@ function fileItem(row: FileRow): vscode.TreeItem {
   const isUncounted = change !== undefined && change.added === undefined && !file.left;
   const refused = file.whyUnkept === undefined ? undefined : vscode.l10n.t('Not kept for review: {0}', file.whyUnkept);
   const links = file.links && linkWords(file.links);
-  const why = isUncounted ? (refused ?? links ?? (file.unkept ? '' : vscode.l10n.t('binary, large or not UTF-8'))) : '';
+  const why = isUncounted ? (refused ?? links ?? (file.unkept ? '' : noHunksWords('unknown'))) : '';
   const facts = [
     inLabel ? '' : folder,
     lines,

@@ -449,8 +449,7 @@ export class FileHunks implements Disposable {
     const { whyUnkept: why, unkept } = found;
     const refused = why === undefined ? [] : [lens(vscode.l10n.t('Not kept for review: {0}', why), '')];
     if (unkept) return [keep, lens(vscode.l10n.t('cannot be undone'), ''), ...refused];
-    const words = changeWords(found) ?? (uri.scheme === 'file' ? vscode.l10n.t('binary, large or not UTF-8') : vscode.l10n.t('deleted'));
-    const reason = refused.length > 0 ? refused : [lens(words, '')];
+    const reason = refused.length > 0 ? refused : [lens(changeWords(found, uri.scheme !== 'file'), '')];
     return [keep, lens(vscode.l10n.t('Undo'), 'parley.undoFile'), ...reason];
   }
 }

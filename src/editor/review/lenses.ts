@@ -1,7 +1,8 @@
 import { Emitter } from '../../base/emitter.ts';
+import { t } from '../../base/l10n.ts';
 import type { Disposable } from '../../base/lifetime.ts';
 import type { UnreviewedFile } from '../../live/review/changeSet.ts';
-import { linkWords, mannerWords } from '../../session/fileWords.ts';
+import { isOtherEncoding, linkWords, mannerWords, noHunksWords } from '../../session/fileWords.ts';
 
 /** The default keys of commands that lenses run, as the manifest binds them: what follows Ctrl+K. The editor tells no extension what a user has bound. */
 export const LENS_KEYS: Readonly<Record<string, string>> = {
@@ -26,9 +27,11 @@ export function lensTooltip(title: string, command: string, keyboard: Keyboard):
   return `${title} (${{ mac, other, either: `${other}, ${mac}` }[keyboard]})`;
 }
 
-/** The change of a file that has no hunks; undefined for contents that are not compared. */
-export function changeWords(file: Pick<UnreviewedFile, 'permissions' | 'form' | 'links'>): string | undefined {
-  return mannerWords(file) || (file.links && linkWords(file.links));
+/** Why a file has no hunks, and what has changed of it. `isGone`: it stands for a file that was deleted. */
+export function changeWords(file: Pick<UnreviewedFile, 'permissions' | 'form' | 'links'>, isGone = false): string {
+  const why = isOtherEncoding(file.form) ? noHunksWords('encoding') : '';
+  const words = [why, mannerWords(file) || (file.links ? linkWords(file.links) : '')].filter(Boolean).join(' · ');
+  return words || (isGone ? t('deleted') : noHunksWords('unknown'));
 }
 
 /** Milliseconds in which an editor that heard of a change asks for its lenses: it waits a quarter of a second itself. */
