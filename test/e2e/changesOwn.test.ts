@@ -65,7 +65,7 @@ test(
     await window.command('Parley: Restore Files to Before a Prompt');
     await pick.choose('a folder for it');
     const dialog = page.locator('.monaco-dialog-box');
-    await dialog.getByText('conf/main.cfg — deleted').waitFor();
+    await dialog.getByText('conf/main.cfg — will be deleted').waitFor();
     assert.doesNotMatch((await dialog.textContent()) ?? '', /is a folder now/);
     await page.getByRole('button', { name: 'Restore Files' }).click();
     await until(

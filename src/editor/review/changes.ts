@@ -21,7 +21,7 @@ import {
 } from './changesTree.ts';
 import { DELETED_AFTER, DELETED_BEFORE, noChangeHere, openTextDiff, REVIEW_SCHEME } from './documents.ts';
 import { covers, type FileHunks, ReviewedHunk, takesTyped, uriInFront } from './fileHunks.ts';
-import { effectWords, isLeft, leftWords, listed, reasonWords, restoredWords, unwatchedWords } from './restoreWords.ts';
+import { effectWords, isLeft, leftWords, listed, reasonWords, restoredWords, restoreQuestion, unwatchedWords } from './restoreWords.ts';
 import { diffsOf } from './severalDiffs.ts';
 
 const VIEW = 'parley.changes';
@@ -254,8 +254,8 @@ export class ChangesReview implements Disposable {
     if (answer === undefined) return undefined;
     const left = preview.files.filter(isLeft);
     const problem = await this.#sets.restore(session.id, turnId, new Set(left.map(({ name }) => name))).then(() => undefined, messageOf);
-    if (problem === undefined && left.length === 0) void this.#offerUndo(session.id, preview.files.length);
-    else void this.#tellLeft(left, problem, problem === undefined ? left.length : (await set?.preview(turnId))?.files.length);
+    if (problem === undefined && left.length === 0) void this.#offerUndo(session.id, preview.files);
+    else void this.#tellLeft(left, problem, problem === undefined ? left : (await set?.preview(turnId))?.files);
     return problem === undefined ? { sessionId: session.id, turnId, conversation: answer === 'both' } : undefined;
   }
 
@@ -265,11 +265,12 @@ export class ChangesReview implements Disposable {
     const files = vscode.l10n.t('Restore Files');
     const both = vscode.l10n.t('Restore Files and Conversation');
     const diffs = commandTitle('openChange');
-    const question = vscode.l10n.t('Restore these files to before this prompt? You can undo this.');
-    const buttons = canGoBack(session, turnId) ? [both, files] : [files];
+    const question = restoreQuestion(all);
+    // Enter presses the first: the one that leaves more as it is.
+    const buttons = canGoBack(session, turnId) ? [files, both] : [files];
     const detail = effectWords(preview);
     if (all.every(isLeft)) {
-      void vscode.window.showWarningMessage(leftWords(all.length), { modal: true, detail });
+      void vscode.window.showWarningMessage(leftWords(all), { modal: true, detail });
       return undefined;
     }
     let answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, ...buttons, diffs);
@@ -291,19 +292,19 @@ export class ChangesReview implements Disposable {
   }
 
   /**
-   * In a dialog, as the question was: some files are not as it may have been understood. `problem`: why more of them were not written. `count`: how
-   * many were not, in all.
+   * In a dialog, as the question was: some files are not as it may have been understood. `problem`: why more of them were not written. `all`: those
+   * that were not.
    */
-  async #tellLeft(left: readonly RestoredFile[], problem: string | undefined, count = 0): Promise<void> {
+  async #tellLeft(left: readonly RestoredFile[], problem: string | undefined, all: readonly RestoredFile[] = []): Promise<void> {
     const detail = [...(problem === undefined ? [] : [problem]), reasonWords(left)].filter(Boolean).join('\n');
-    const text = count > 0 ? leftWords(count) : commandTitle('restoreFiles');
+    const text = all.length > 0 ? leftWords(all) : commandTitle('restoreFiles');
     // No Undo here: it would be what Enter does.
     await vscode.window.showWarningMessage(text, { modal: true, detail });
   }
 
-  async #offerUndo(id: SessionId, count: number): Promise<void> {
+  async #offerUndo(id: SessionId, files: readonly RestoredFile[]): Promise<void> {
     const undo = vscode.l10n.t('Undo');
-    if ((await vscode.window.showInformationMessage(restoredWords(count), undo)) !== undo) return;
+    if ((await vscode.window.showInformationMessage(restoredWords(files), undo)) !== undo) return;
     await this.undoRestore(id).catch((error: unknown) => vscode.window.showErrorMessage(messageOf(error)));
   }
 

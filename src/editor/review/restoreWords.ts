@@ -1,4 +1,3 @@
-import * as vscode from 'vscode';
 import { t } from '../../base/l10n.ts';
 import type { RestoredFile, RestorePreview } from '../../live/review/changeSet.ts';
 import { shortened, visibleText } from '../../session/visible.ts';
@@ -19,12 +18,27 @@ export function isLeft({ how, refused }: RestoredFile): boolean {
   return how === 'unknown' || refused !== undefined;
 }
 
-export function leftWords(count: number): string {
-  return vscode.l10n.t('Not changed: {0}', t('{0} {0|file|files}', count));
+/** A file that moves back is one row, for where it is now. */
+function rowsOf(files: readonly RestoredFile[]): readonly RestoredFile[] {
+  const places = new Set(files.map(({ back }) => back?.name));
+  return files.filter(({ name }) => !places.has(name));
 }
 
-export function restoredWords(count: number): string {
-  return `${t('{0} {0|file|files}', count)}: ${vscode.l10n.t('restored')}`;
+function filesWord(files: readonly RestoredFile[]): string {
+  return t('{0} {0|file|files}', rowsOf(files).length);
+}
+
+/** Asks whether to restore those of the files that are not left alone. */
+export function restoreQuestion(files: readonly RestoredFile[]): string {
+  return t('Restore {0} to before this prompt? You can undo this.', filesWord(files.filter((one) => !isLeft(one))));
+}
+
+export function leftWords(left: readonly RestoredFile[]): string {
+  return t('Not changed: {0}', filesWord(left));
+}
+
+export function restoredWords(files: readonly RestoredFile[]): string {
+  return `${filesWord(files)}: ${effectWord('restored')}`;
 }
 
 /**
@@ -32,34 +46,44 @@ export function restoredWords(count: number): string {
  * and is said as in the list of a prompt's changes.
  */
 export function effectWords({ files, unwatched }: RestorePreview): string {
-  const effects = listed(files.toSorted((a, b) => weightOf(b) - weightOf(a)).map(outcomeOf));
+  const effects = listed(
+    rowsOf(files)
+      .toSorted((a, b) => weightOf(b) - weightOf(a))
+      .map(outcomeOf),
+  );
   return [effects, unwatchedWords(unwatched)].filter(Boolean).join('\n');
 }
 
 export function unwatchedWords(names: readonly string[]): string {
-  return names.length === 0 ? '' : vscode.l10n.t('Not watched: {0}', visibleText(shortened(names.join(', '), LONGEST_UNWATCHED)));
+  return names.length === 0 ? '' : t('Not watched: {0}', visibleText(shortened(names.join(', '), LONGEST_UNWATCHED)));
 }
 
 /** Why files were left alone. */
 export function reasonWords(left: readonly RestoredFile[]): string {
-  return listed(left.map((one) => one.refused ?? outcomeOf(one)));
+  return listed(rowsOf(left).map((one) => one.refused ?? outcomeOf(one)));
 }
 
-function weightOf({ how, users, refused }: RestoredFile): number {
-  return refused !== undefined ? 5 : users === 'lost' ? 4 : how === 'unknown' ? 3 : users === 'kept' ? 2 : how === 'delete' ? 1 : 0;
+function weightOf({ how, users, refused, back }: RestoredFile): number {
+  if (refused !== undefined) return 5;
+  return users === 'lost' ? 4 : how === 'unknown' ? 3 : users === 'kept' ? 2 : how === 'delete' && !back ? 1 : 0;
 }
 
-function outcomeOf({ name, how, users, refused }: RestoredFile): string {
-  if (refused !== undefined) return vscode.l10n.t('Not changed: {0}', refused);
-  const kinds = {
-    // The question asks to restore the files: it is not done yet.
-    rewrite: '',
-    create: '',
-    delete: vscode.l10n.t('deleted'),
-    unknown: vscode.l10n.t('cannot be undone'),
-  } as const;
-  const others = (word: 1 | 2) => t('other changes {0|stay|are lost}', word);
-  const own = { kept: others(1), lost: others(2) };
-  const effects = [kinds[how], users ? own[users] : ''].filter(Boolean).join(', ');
-  return [name, effects].filter(Boolean).join(' — ');
+function outcomeOf({ name, how, users, refused, back }: RestoredFile): string {
+  if (refused !== undefined) return t('Not changed: {0}', refused);
+  const own = users && effectWord(users);
+  if (back) {
+    const effects = [effectWord('move'), ...(back.rewritten ? [effectWord('rewrite')] : []), own];
+    return `${name} → ${back.name} — ${effects.filter(Boolean).join(', ')}`;
+  }
+  return `${name} — ${[how === 'unknown' ? t('cannot be undone') : effectWord(how), own].filter(Boolean).join(', ')}`;
+}
+
+const EFFECTS = ['delete', 'create', 'rewrite', 'move', 'restored', 'kept', 'lost'] as const;
+
+/** It has not happened yet, so `deleted`, the word for what the agent has done, would mislead. */
+function effectWord(effect: (typeof EFFECTS)[number]): string {
+  return t(
+    '{0|will be deleted|comes back|goes back to how it was|moves back|restored|other changes stay|other changes are lost}',
+    EFFECTS.indexOf(effect) + 1,
+  );
 }

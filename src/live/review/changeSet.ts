@@ -174,6 +174,8 @@ export interface RestoredFile {
   readonly users?: 'kept' | 'lost';
   /** Why it cannot be written now: a sentence that names it. */
   readonly refused?: string;
+  /** Of a file that is to be deleted: it moves back to that place, which is among the files as well, and may be `rewritten`. */
+  readonly back?: { readonly name: string; readonly rewritten: boolean };
 }
 /** The user's unsaved text in a file that the agent has written meanwhile; it lacks the agent's changes. Texts have \n line ends. */
 export interface UnsavedBeside {
@@ -862,10 +864,13 @@ export class ChangeSet {
   async preview(turnId: TurnId): Promise<RestorePreview | undefined> {
     const steps = await this.#restoreSteps(turnId);
     const refusals = await this.#refusals(turnId, steps ?? []);
+    const moves = this.#movesBack(turnId, steps ?? []);
     const files = steps?.map(({ name, how, users }): RestoredFile => {
       const refused = how === 'unknown' ? undefined : refusals.get(name);
       const shown = { name: shownName(this.#folders, name), how, ...(refused === undefined ? {} : { refused }) };
-      return users === undefined || how === 'unknown' || refused !== undefined ? shown : { ...shown, users };
+      const back = moves.get(name);
+      const named = back ? { ...shown, back } : shown;
+      return users === undefined || how === 'unknown' || refused !== undefined ? named : { ...named, users };
     });
     const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
     const folders = new Set(this.#state.checkpoints.slice(at).flatMap((one) => one.folders));
@@ -873,6 +878,24 @@ export class ChangeSet {
     const between = this.#state.checkpoints.slice(at).flatMap((one) => one.between?.filter((name) => !touched.has(name)) ?? []);
     const unwatched = [...new Set([...folders, ...between])].map((name) => shownName(this.#folders, name)).sort();
     return files && { turnId, files: files.sort((a, b) => (a.name < b.name ? -1 : 1)), unwatched };
+  }
+
+  /** The places that files move back to, by those where prompts since then have moved them. */
+  #movesBack(turnId: TurnId, steps: readonly RestoreStep[]): ReadonlyMap<string, RestoredFile['back']> {
+    const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
+    const origins = new Map<string, string>();
+    for (const { from, name } of this.#state.checkpoints.slice(at).flatMap((one) => one.changes)) {
+      if (from === undefined) continue;
+      origins.set(name, origins.get(from) ?? from);
+      origins.delete(from);
+    }
+    const made = new Map(steps.flatMap((one) => (one.how === 'create' ? [[one.name, one] as const] : [])));
+    const back = ({ name, how, present }: RestoreStep) => {
+      const step = how === 'delete' ? made.get(origins.get(name) ?? '') : undefined;
+      const place = step && { name: shownName(this.#folders, step.name), rewritten: step.target !== present };
+      return place ? [[name, place] as const] : [];
+    };
+    return new Map(steps.flatMap(back));
   }
 
   /** Files as they are and as going back to before that prompt makes them, as far as both are text; so many at most. */

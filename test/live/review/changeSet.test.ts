@@ -1295,6 +1295,11 @@ test(
     assert.equal(scene.read('b.ts'), edited);
     await scene.turn('on', () => renameSync(scene.path('b.ts'), scene.path('c.ts')));
     assert.deepEqual(row(), ['a.ts c.ts']);
+    const preview = async (turn: string) =>
+      (await scene.changes.preview(turn))?.files.map(({ how, name, back }) => [how, name, back?.name, back?.rewritten]);
+    const made = (name: string) => ['create', name, undefined, undefined];
+    assert.deepEqual(await preview('on'), [made('b.ts'), ['delete', 'c.ts', 'b.ts', false]]);
+    assert.deepEqual(await preview('edit'), [made('a.ts'), ['delete', 'c.ts', 'a.ts', true]], 'over all moves, with the text before them');
     await assert.rejects(scene.changes.settleTurn('move', 'undo'), /In b\.ts, you or other prompts have changed the same lines/);
     await scene.changes.settleTurn('on', 'undo');
     assert.deepEqual([row(), scene.read('b.ts')], [['a.ts b.ts'], edited]);
