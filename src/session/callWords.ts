@@ -1,5 +1,5 @@
 import { joinWords, t } from '../base/l10n.ts';
-import type { Decision, Session, Terminal, ToolCall } from './model.ts';
+import type { Decision, PlanEntry, Session, Terminal, ToolCall } from './model.ts';
 import { isSettled } from './parts.ts';
 import { callTitle, diffsOf, forSession, relativePath } from './select.ts';
 import { shortened } from './visible.ts';
@@ -26,7 +26,7 @@ export interface CallWords {
 }
 
 /** The groups that rows of one kind fold into: "Read 3 files · searched 2". */
-export type CallGroup = 'read' | 'list' | 'search' | 'run';
+export type CallGroup = 'read' | 'list' | 'look' | 'search' | 'run';
 
 type Stage = 'running' | 'done' | 'failed' | 'rejected' | 'cancelled';
 
@@ -72,21 +72,30 @@ function gapBetween(left: string | undefined, right: string): string {
 export function callGroup(call: ToolCall, session: Pick<Session, 'terminals'>): CallGroup | undefined {
   if (call.status !== 'done' || call.error || isPlan(call) || opens(call)) return undefined;
   if (call.decision?.kind === 'answers' || isRejection(call.decision)) return undefined;
+  if (subjectOf(ourTool(call)) !== undefined) return 'look';
   if (call.kind === 'read') return lists(call) ? 'list' : 'read';
-  if (call.kind === 'search' || subjectOf(ourTool(call)) !== undefined) return 'search';
+  if (call.kind === 'search') return 'search';
   if (call.kind !== 'execute') return undefined;
   const exit = terminalOf(call, session)?.exit;
   return exit === undefined || exit.code === 0 ? 'run' : undefined;
 }
 
-/** "Read 3 files · listed src/ · searched for foo in src", with the first word beginning the line. `sought`, `listed`: the known searches and folders. */
-export function groupWords(groups: readonly CallGroup[], sought: readonly Sought[] = [], listed: readonly string[] = []): string {
+/** What calls of a group have sought, listed and looked at, where that is known. */
+interface GroupThings {
+  readonly sought?: readonly Sought[];
+  readonly listed?: readonly string[];
+  readonly looked?: readonly string[];
+}
+
+/** "Read 3 files · listed src/ · searched for foo in src · read Problems", with the first word beginning the line. */
+export function groupWords(groups: readonly CallGroup[], { sought = [], listed = [], looked = [] }: GroupThings = {}): string {
   const count = (group: CallGroup) => groups.filter((one) => one === group).length;
   const [read, searched, ran] = [count('read'), count('search'), count('run')];
   const texts = [
     read === 0 ? '' : t('read {0} {0|file|files}', read),
     listed.length === 0 ? '' : joinWords(t('Listed').toLowerCase(), listedWords(listed)),
     searched === 0 ? '' : sought.length === searched && searched < 3 ? soughtWords(sought) : t('searched {0} {0|time|times}', searched),
+    looked.length === 0 ? '' : joinWords(t('Read').toLowerCase(), listedWords(looked)),
     ran === 0 ? '' : t('ran {0} {0|command|commands}', ran),
   ].filter(Boolean);
   return beginning(texts.join(' · '));
@@ -107,8 +116,8 @@ export interface Sought {
 }
 
 /** Undefined for all other calls. */
-export function soughtIn(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): Sought | undefined {
-  if (call.kind !== 'search') return undefined;
+function soughtIn(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): Sought | undefined {
+  if (callGroup(call, session) !== 'search') return undefined;
   const { thing, place, result } = callWords(call, session);
   if (thing === undefined) return undefined;
   const found = result === undefined ? [] : [`(${result})`];
@@ -121,9 +130,11 @@ function soughtWords(sought: readonly Sought[]): string {
   return sought.map(({ text, place = '' }) => [place, t('searched for {0}', text)].filter(Boolean).reduce(joinWords)).join(', ');
 }
 
-/** The folder that a call has listed; undefined for all other calls. */
-export function listedIn(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): string | undefined {
-  return callGroup(call, session) === 'list' ? callWords(call, session).thing : undefined;
+/** The things that calls of a group tell in a folded row. */
+export function groupThings(calls: readonly ToolCall[], session: Pick<Session, 'cwd' | 'terminals'>): Required<GroupThings> {
+  const thingsOf = (group: CallGroup) =>
+    calls.flatMap((call) => (callGroup(call, session) === group ? (callWords(call, session).thing ?? []) : []));
+  return { sought: calls.flatMap((call) => soughtIn(call, session) ?? []), listed: thingsOf('list'), looked: thingsOf('look') };
 }
 
 function listedWords(listed: readonly string[]): string {
@@ -188,16 +199,37 @@ function questionOf({ input, name, title }: ToolCall): string | undefined {
   return name !== '' && (title === '' || title === name) ? t('Question') : undefined;
 }
 
-/** The words for a plan, with the step that it is at where the input lists them, as the line over the composer counts. */
-function planWords({ status, input }: ToolCall): CallWords {
-  if (status === 'failed') return { verb: t('Could not edit'), thing: t('Plan') };
-  const steps = typeof input === 'object' && input !== null ? Object.values(input).find(Array.isArray) : undefined;
-  if (steps === undefined || steps.length === 0) return { verb: t('Updated the plan') };
-  const states = steps.map((step: unknown) => (typeof step === 'object' && step !== null && 'status' in step ? step.status : undefined));
-  const at = states.findIndex((state) => state === 'in_progress' || state === 'in-progress');
-  const step = at < 0 ? states.filter((state) => state === 'done' || state === 'completed').length : at + 1;
-  return { verb: t('Updated the plan'), result: `${step}/${steps.length}` };
+/** The words for a plan, with how many of its steps are done where the input lists them: a row of the past is at no step. */
+function planWords(call: ToolCall): CallWords {
+  if (call.status === 'failed') return { verb: t('Could not edit'), thing: t('Plan') };
+  const steps = planEntries(call);
+  return { verb: t('Updated the plan'), ...(steps === undefined ? {} : { result: doneOf(steps) }) };
 }
+
+/** "2/3 done". */
+export function doneOf(steps: readonly PlanEntry[]): string {
+  const done = steps.filter(({ status }) => status === 'completed').length;
+  return `${done}/${steps.length} ${t('Done').toLowerCase()}`;
+}
+
+/** The steps that the input of a plan's call lists; undefined for all other calls. */
+export function planEntries(call: ToolCall): readonly PlanEntry[] | undefined {
+  const { input } = call;
+  const steps = isPlan(call) && typeof input === 'object' && input !== null ? Object.values(input).find(Array.isArray) : undefined;
+  if (steps === undefined || steps.length === 0) return undefined;
+  return steps.map((step: unknown): PlanEntry => {
+    const fields = typeof step === 'object' && step !== null ? (step as Readonly<Record<string, unknown>>) : {};
+    const text = [fields.title, fields.content, fields.step, fields.text, fields.description].find((one) => typeof one === 'string');
+    return { text: typeof text === 'string' ? text : '', status: STEP_STATES.get(fields.status) ?? 'pending' };
+  });
+}
+
+const STEP_STATES: ReadonlyMap<unknown, PlanEntry['status']> = new Map([
+  ['in_progress', 'in_progress'],
+  ['in-progress', 'in_progress'],
+  ['done', 'completed'],
+  ['completed', 'completed'],
+] as const);
 
 const READ: Readonly<Record<Stage, () => string>> = {
   running: () => t('Reading'),

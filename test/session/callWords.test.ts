@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { filled, inEnglish, setTranslator } from '../../src/base/l10n.ts';
-import { callGroup, callWords, durationText, groupWords, hasRun, listedIn, rowPieces, soughtIn } from '../../src/session/callWords.ts';
+import { callGroup, callWords, durationText, groupThings, groupWords, hasRun, rowPieces } from '../../src/session/callWords.ts';
 import type { Terminal, ToolCall } from '../../src/session/model.ts';
 
 const call = (change: Partial<ToolCall>): ToolCall => ({
@@ -48,15 +48,15 @@ test('a listed folder has words of its own and is no file among those that were 
   assert.equal(said(list({ path: 'src' }, { status: 'running' })), 'Reading src/');
   assert.equal(said(list({ path: '/w/src' }, { status: 'failed' })), 'Could not read src/');
   assert.equal(callGroup(list({}), session()), 'list');
-  assert.equal(listedIn(list({ path: 'src' }), session()), 'src/');
-  assert.equal(listedIn(call({ kind: 'read', input: { path: 'a.ts' } }), session()), undefined);
-  assert.equal(groupWords(['read', 'list', 'read'], [], ['w/']), 'Read 2 files · listed w/');
-  assert.equal(groupWords(['list', 'list', 'list', 'list', 'list'], [], ['a/', 'a/', 'b/', 'c/', 'd/']), 'Listed a/, b/, 2 more');
+  const things = groupThings([list({ path: 'src' }), call({ kind: 'read', input: { path: 'a.ts' } })], session());
+  assert.deepEqual(things, { sought: [], listed: ['src/'], looked: [] });
+  assert.equal(groupWords(['read', 'list', 'read'], { listed: ['w/'] }), 'Read 2 files · listed w/');
+  assert.equal(groupWords(['list', 'list', 'list', 'list', 'list'], { listed: ['a/', 'a/', 'b/', 'c/', 'd/'] }), 'Listed a/, b/, 2 more');
   const todos = [{ title: 'a', status: 'done' }, { title: 'b', status: 'pending' }, 7];
   const plan = (steps: readonly unknown[]) =>
     callWords(call({ kind: 'think', name: 'SetTodoList', input: { todos: steps } }), session()).result;
-  assert.equal(plan(todos), '1/3');
-  assert.equal(plan([{ status: 'done' }, { status: 'in_progress' }, {}]), '2/3', 'it is at the second');
+  assert.equal(plan(todos), '1/3 done');
+  assert.equal(plan([{ status: 'done' }, { status: 'in_progress' }, {}]), '1/3 done', 'the second is under way');
 });
 
 test('a command says how it ended, and the rows below a failure do not hide it', () => {
@@ -153,8 +153,8 @@ test('Chinese names the place before the verb, and has no space between Chinese 
   assert.equal(row({ ...search, status: 'running' }), '在 src 中搜索 foo');
   assert.equal(row({ ...search, status: 'failed' }), '在 src 中无法搜索 foo');
   assert.equal(row(call({ name: 'find_references', input: { path: '/w/a.ts' } })), '在 a.ts 中已读取引用');
-  const sought = soughtIn(search, session()) ?? assert.fail();
-  assert.equal(groupWords(['read', 'search'], [sought]), '读取 1 个文件 · 在 src 中搜索 foo');
+  const { sought } = groupThings([search], session());
+  assert.equal(groupWords(['read', 'search'], { sought }), '读取 1 个文件 · 在 src 中搜索 foo');
 });
 
 test('a request that nobody answered is not said to run', () => {
@@ -175,13 +175,17 @@ test('a question that was skipped says what was asked, not the name of its tool'
 
 test('folded rows count what they hold', () => {
   assert.equal(groupWords(['read', 'read', 'search', 'read', 'search']), 'Read 3 files · searched 2 times');
-  const sought = soughtIn(call({ kind: 'search', name: 'Grep', input: { pattern: 'foo', path: '/w/src' } }), session()) ?? assert.fail();
-  assert.equal(groupWords(['read', 'search'], [sought]), 'Read 1 file · searched for foo in src');
+  const grep = call({ kind: 'search', name: 'Grep', input: { pattern: 'foo', path: '/w/src' } });
+  const { sought } = groupThings([grep], session());
+  assert.equal(groupWords(['read', 'search'], { sought }), 'Read 1 file · searched for foo in src');
   const glob = call({ kind: 'search', name: 'Glob', input: { pattern: `**/${'folder/'.repeat(10)}a.ts` } });
-  const { text } = soughtIn(glob, session()) ?? assert.fail();
+  const [{ text = '' } = {}] = groupThings([glob], session()).sought;
   assert.ok(text.length <= 60 && text.endsWith('…'), text);
-  assert.equal(groupWords(['search', 'search'], [sought]), 'Searched 2 times', 'one of them has no pattern');
+  assert.equal(groupWords(['search', 'search'], { sought }), 'Searched 2 times', 'one of them has no pattern');
   assert.equal(groupWords(['read', 'search']), 'Read 1 file · searched 1 time');
+  const problems = call({ name: 'get_diagnostics', kind: 'search' });
+  const groups = [grep, problems].flatMap((one) => callGroup(one, session()) ?? []);
+  assert.equal(groupWords(groups, groupThings([grep, problems], session())), 'Searched for foo in src · read Problems');
 });
 
 test('times read as people say them', () => {
@@ -197,7 +201,7 @@ test('the editor tools of Parley have words under whichever name an agent lists 
     'Could not read references in src/a.ts',
   );
   assert.equal(said(call({ name: 'show_diff', input })), 'Opened src/a.ts');
-  assert.equal(callGroup(call({ name: 'get_selection' }), session()), 'search');
+  assert.equal(callGroup(call({ name: 'get_selection' }), session()), 'look');
   assert.equal(said(call({ name: 'forget_diagnostics' })), 'Tool', 'only whole names');
 });
 

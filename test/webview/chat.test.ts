@@ -712,7 +712,7 @@ test('the plan stays in its turn as one row that opens, unless a call keeps it',
   ];
   const stage = await Stage.open(session({}));
   await stage.happen(...ended('p1'), ...ended('p2', callPart({ kind: 'other', name: 'TodoWrite' })));
-  assert.equal(stage.text('[data-turn=p1] .fold summary'), 'Plan 1/2');
+  assert.equal(stage.text('[data-turn=p1] .fold summary'), 'Plan 1/2 done');
   assert.equal(stage.all('[data-turn=p2] .fold').length, 0);
   const fold = stage.find<HTMLDetailsElement>('[data-turn=p1] .fold');
   fold.open = true;
@@ -721,7 +721,7 @@ test('the plan stays in its turn as one row that opens, unless a call keeps it',
   assert.equal(stage.text('[data-turn=p1] .plan-entries'), 'Done: Read To do: Write');
 });
 
-test('the plan of a stopped turn counts its steps as the line over the composer did', async () => {
+test('the plan of a stopped turn counts what is done, the line over the composer the step that is at work', async () => {
   const entries = [
     { text: 'Read', status: 'completed' },
     { text: 'Write', status: 'in_progress' },
@@ -731,7 +731,7 @@ test('the plan of a stopped turn counts its steps as the line over the composer 
   await stage.happen({ type: 'turn.started', turnId: 't', at: 1, prompt: [] }, { type: 'plan.set', plan: { entries } });
   assert.equal(stage.text('.strip .words'), 'Plan 2/3 · Write');
   await stage.happen({ type: 'turn.ended', turnId: 't', at: 2, status: 'cancelled' });
-  assert.equal(stage.text('[data-turn=t] .fold summary'), 'Plan 2/3');
+  assert.equal(stage.text('[data-turn=t] .fold summary'), 'Plan 1/3 done');
 });
 
 test('a recording is read: it says so, and there is nothing to write, repeat, restart or restore with', async () => {
@@ -982,6 +982,41 @@ test('of the plans of a turn the last has a row, and one that failed', async () 
     stage.all('.call .words').map((one) => one.textContent?.trim()),
     ['Could not edit Plan', 'Updated the plan'],
   );
+});
+
+test('an opened plan lists its steps with their states, in no text of the tool', async () => {
+  const todos = [
+    { title: 'Read', status: 'done' },
+    { title: 'Write', status: 'done' },
+    { title: 'Test', status: 'in_progress' },
+  ];
+  const plan = callPart({ kind: 'other', name: 'SetTodoList', input: { todos }, output: [printed('[x] Read\n[x] Write\n[~] Test')] });
+  const stage = await Stage.open(session({ turns: [turn({ parts: [plan] })] }));
+  assert.equal(stage.text('.call .words').replace(/\s+/g, ' '), 'Updated the plan 2/3 done');
+  stage.find('.call-toggle').click();
+  await stage.settle();
+  assert.deepEqual(
+    stage.all('.entry').map((one) => one.textContent?.replace(/\s+/g, ' ').trim()),
+    ['Done: Read', 'Done: Write', 'Working: Test'],
+  );
+  assert.doesNotMatch(stage.text('.call-body'), /\[[x~]\]/);
+});
+
+test('an opened answered question says its answers once', async () => {
+  const decision = { kind: 'answers', values: [{ label: 'Which database?', values: ['SQLite'] }] } as const;
+  const asked = callPart({
+    kind: 'other',
+    name: 'Ask',
+    decision,
+    input: { questions: [] },
+    output: [printed('{"answers":{"db":"SQLite"}}')],
+  });
+  const stage = await Stage.open(session({ turns: [turn({ parts: [asked] })] }));
+  assert.match(stage.text('.call'), /^Answered SQLite.*Which database\?/);
+  stage.find('.call-toggle').click();
+  await stage.settle();
+  assert.equal(stage.text('.call').match(/SQLite/g)?.length, 1);
+  assert.equal(stage.text('.call').match(/Which database/g)?.length, 1);
 });
 
 test('a file that could not be read is named once, and not offered to be opened', async () => {

@@ -4,13 +4,13 @@ import {
   callGroup,
   callWords,
   durationText,
+  groupThings,
   groupWords,
   isExitLine,
   isRejection,
-  listedIn,
+  planEntries,
   ranFor,
   rowPieces,
-  soughtIn,
 } from '../../src/session/callWords.ts';
 import type { Diff, Output, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
@@ -21,7 +21,7 @@ import { iconOf } from '../icons.ts';
 import { byFolders, commandTitle, inWords, t, visible } from '../strings.ts';
 import { allowedUnasked, isUnfolded, type View } from '../view.ts';
 import { errorView, isRepeated, saysError } from './callError.ts';
-import { contentView, pretty } from './content.ts';
+import { contentView, entriesView, pretty } from './content.ts';
 import { counts, diffCard, diffLines } from './diff.ts';
 import { fold, plainText, showMoreButton, shownCount } from './fold.ts';
 import { LINES, terminalView, textOf } from './terminal.ts';
@@ -56,6 +56,8 @@ export function callView(
   const status = runsOn(view, call) ? 'running' : call.status;
   const words = rowWords(status === call.status ? call : { ...call, status }, view, earlier);
   const title = titleOf(words);
+  // Its questions and answers stand below.
+  const shown = open && call.decision?.kind === 'answers' ? { verb: words.verb } : words;
   const buttons = [
     ...(open ? openersOf(view, turnId, call) : []),
     ...(call.stops && !isSettled(call) ? [stopView(view, call.id, words.thing ?? title)] : []),
@@ -63,7 +65,7 @@ export function callView(
   return html`<div class="call call-${status}" role="group" aria-label=${visibleText(title)}>
     <div class="row-line" data-openers=${buttons.length === 0 ? nothing : buttons.length}>
       <button class="row call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)} @click=${() => view.act.unfold(key, !open)}>
-        <span class=${call.decision?.kind === 'answers' ? 'words answered' : 'words'} title=${lineOf(title, words, earlier !== undefined)}>${wordsView(words, status === 'failed' && words.problem === undefined)}${countsOf(call, words)}${asidesOf(words, steps)}</span>
+        <span class=${call.decision?.kind === 'answers' ? 'words answered' : 'words'} title=${lineOf(title, words, earlier !== undefined)}>${wordsView(shown, status === 'failed' && words.problem === undefined)}${countsOf(call, words)}${asidesOf(shown, steps)}</span>
         <span class="end">${timeView(call, status)}</span>
         ${empty ? nothing : iconOf(open ? 'down' : 'chevron')}
       </button>
@@ -87,12 +89,10 @@ export function callView(
 export function callsView(view: View, key: string, calls: readonly ToolCall[], rows: () => unknown): TemplateResult {
   const open = isUnfolded(view.memory, key, false);
   const groups = calls.flatMap((call) => callGroup(call, view.session) ?? []);
-  const sought = calls.flatMap((call) => soughtIn(call, view.session) ?? []);
-  const listed = calls.flatMap((call) => listedIn(call, view.session) ?? []);
   const unasked = allowedUnasked(view, calls).map(({ by, count }) => ` · ${by}${count === calls.length ? '' : `: ${count}`}`);
   return html`<div class="call-group">
     <button class="row call-toggle" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold(key, !open)}>
-      <span class="words">${byFolders(groupWords(groups, sought, listed))}${unasked.join('')}</span>${iconOf(open ? 'down' : 'chevron')}
+      <span class="words">${byFolders(groupWords(groups, groupThings(calls, view.session)))}${unasked.join('')}</span>${iconOf(open ? 'down' : 'chevron')}
     </button>
     ${open ? html`<div class="inside">${rows()}</div>` : nothing}
   </div>`;
@@ -129,6 +129,11 @@ function lineOf(title: string, { result, problem, decided }: CallWords, isRememb
   return isRemembered
     ? `${line}\n${t('The agent remembers this by itself, usually until its session ends. Parley cannot take it back.')}`
     : line;
+}
+
+/** True for the answers as the agent got them: each stands behind its question already. */
+function saysAnswers(output: Output): boolean {
+  return output.kind === 'json' || (output.kind === 'content' && output.content.type === 'text');
 }
 
 /** Each question with its answer. */
@@ -247,10 +252,12 @@ function rawView(view: View, key: string, call: ToolCall): TemplateResult | type
 
 /** Draws everything a call does to a file at its first change. `reports`: it is a sub-agent, whose words are an answer like any other. */
 function outputsView(view: View, turnId: string, key: string, call: ToolCall, reports: boolean): TemplateResult {
+  const plan = planEntries(call);
+  if (call.status === 'done' && plan?.every(({ text }) => text !== '')) return entriesView(plan);
   const files = byPath(diffsOf(call));
   const begun = new Map(files.slice(0, shownCount(view, key)).map((file) => [file.diffs[0], file]));
   return html`${call.output.map((output, index) => {
-    if (isRepeated(call, index)) return nothing;
+    if (isRepeated(call, index) || (call.decision?.kind === 'answers' && saysAnswers(output))) return nothing;
     if (reports && output.kind === 'content') return contentView(view, `${key}/${index}`, output.content, isSettled(call));
     return outputView(view, turnId, `${key}/${index}`, call, output, begun);
   })}

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isAbsolutePath } from '../../src/base/paths.ts';
-import type { Content, Part, Turn } from '../../src/session/model.ts';
+import type { Content, Part, Plan, PlanEntry, Turn } from '../../src/session/model.ts';
 import { isAttached, linesText, promptText, relativePath } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
@@ -151,4 +151,18 @@ export function taskView(view: View, key: string, content: readonly Content[]): 
     summary: t('The prompt for the sub-agent'),
     body: () => plainText(view, `${key}:taskText`, text),
   });
+}
+
+/** The steps of a plan, each with its state. */
+export function entriesView(entries: Plan['entries']): TemplateResult {
+  return html`<ol class="plan-entries">${entries.map(entryView)}</ol>`;
+}
+
+function entryView(entry: PlanEntry): TemplateResult {
+  const text = entry.status === 'completed' ? t('Done') : entry.status === 'in_progress' ? t('Working') : t('To do');
+  const icon = entry.status === 'completed' ? 'stepDone' : entry.status === 'in_progress' ? 'stepNow' : 'step';
+  return html`<li class="entry entry-${entry.status}">
+    ${iconOf(icon)}<span class="sr-only">${text}: </span><bdi>${visible(entry.text)}</bdi>
+    ${entry.priority === 'high' ? html`<span class="tag">${t('high')}</span>` : nothing}
+  </li>`;
 }

@@ -1,17 +1,12 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import { durationText, isPlan } from '../../src/session/callWords.ts';
-import type { Part, Plan, PlanEntry, Turn } from '../../src/session/model.ts';
+import { doneOf, durationText, isPlan } from '../../src/session/callWords.ts';
+import type { Part, Plan, Turn } from '../../src/session/model.ts';
 import { callsOf } from '../../src/session/select.ts';
-import { iconOf } from '../icons.ts';
 import { textView } from '../markdownView.ts';
-import { t, visible } from '../strings.ts';
+import { t } from '../strings.ts';
 import type { View } from '../view.ts';
+import { entriesView } from './content.ts';
 import { fold, plainText } from './fold.ts';
-
-/** The steps of a plan, each with its state. */
-export function entriesView(entries: Plan['entries']): TemplateResult {
-  return html`<ol class="plan-entries">${entries.map(entryView)}</ol>`;
-}
 
 /** The step that a plan is at, of how many; between steps the number that is done. */
 export function planStep(entries: Plan['entries']): string {
@@ -26,18 +21,9 @@ export function keptPlanView(view: View, turn: Turn): TemplateResult | typeof no
   if (!plan || turn.status === 'running' || callsOf(turn).some(isPlan)) return nothing;
   return fold(view, {
     key: `${turn.id}:plan`,
-    summary: html`<span>${t('Plan')} ${planStep(plan.entries)}</span>`,
+    summary: html`<span>${t('Plan')} ${doneOf(plan.entries)}</span>`,
     body: () => entriesView(plan.entries),
   });
-}
-
-function entryView(entry: PlanEntry): TemplateResult {
-  const text = entry.status === 'completed' ? t('Done') : entry.status === 'in_progress' ? t('Working') : t('To do');
-  const icon = entry.status === 'completed' ? 'stepDone' : entry.status === 'in_progress' ? 'stepNow' : 'step';
-  return html`<li class="entry entry-${entry.status}">
-    ${iconOf(icon)}<span class="sr-only">${text}: </span><bdi>${visible(entry.text)}</bdi>
-    ${entry.priority === 'high' ? html`<span class="tag">${t('high')}</span>` : nothing}
-  </li>`;
 }
 
 /** The agent's notice of the user's own changes. */

@@ -6,7 +6,8 @@ import { clock } from '../clock.ts';
 import { commandTitle, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { hasClock } from './call.ts';
-import { entriesView, planStep } from './folded.ts';
+import { entriesView } from './content.ts';
+import { planStep } from './folded.ts';
 import { waitsFor } from './turn.ts';
 
 /** Milliseconds without a sign of the agent after which the strip says so and offers to restart it. */
