@@ -6,6 +6,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import type { Locator } from 'playwright-core';
 import { WebSocket } from 'ws';
 import { type RunningHost, runningHost } from '../../src/live/hostProcess.ts';
 import { Window } from './pages/window.ts';
@@ -146,7 +147,7 @@ test(
     await line('From elsewhere').hover();
     await chat.frame.getByRole('button', { name: 'Delete: From elsewhere' }).click();
     const dialog = page.locator('.monaco-dialog-box');
-    await dialog.getByText('it is deleted in every window').waitFor();
+    await dialog.getByText('removes it from every window').waitFor();
     await window.pictures('hosted-delete');
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await line('From elsewhere').waitFor({ state: 'detached' });
@@ -233,6 +234,10 @@ test(
     await first.pick.row('Allow once').waitFor();
     await first.pick.answer('A');
     await first.chat.lastTurn.getByText('1 file changed').waitFor();
+    await first.chat.say('create file blank.md');
+    await first.pick.row('Allow once').waitFor();
+    await first.pick.answer('A');
+    await first.chat.lastTurn.getByText('1 file changed').waitFor();
 
     const page = await first.page.context().newPage();
     await page.goto(first.page.url(), { waitUntil: 'domcontentloaded' });
@@ -245,6 +250,27 @@ test(
     await edited.getByText('1 file changed').waitFor();
     await edited.getByRole('button', { name: 'Keep: src/main.ts' }).waitFor();
     assert.equal(await searched.locator('.changes').count(), 0);
+    const made = second.chat.turns.nth(2);
+    await made.getByRole('button', { name: 'Keep: blank.md' }).waitFor();
+    await made.getByRole('button', { name: 'Undo: blank.md' }).click();
+    await made.getByRole('button', { name: 'Undo', exact: true }).click();
+    await made.getByText('Undone').waitFor();
+    assert.ok(!existsSync(path.join(folder, 'blank.md')));
+    await searched.locator('.sender', { hasText: /^Parley$/ }).waitFor();
+    const told = await second.chat.exchange('read notes.txt');
+    assert.equal(await told.locator('.sender').count(), 0);
+    await first.chat.turns
+      .nth(3)
+      .locator('.sender', { hasText: /^Parley 2$/ })
+      .waitFor();
+    assert.equal(await first.chat.turns.nth(0).locator('.sender').count(), 0);
+    for (const { chat } of [first, second]) {
+      await chat.frame.locator('.title-button').click();
+      const lines = chat.frame.locator('.session-title', { hasText: 'find countTags' });
+      await lines.first().waitFor();
+      assert.equal(await lines.count(), 1, 'one line, also for the session that both windows have open');
+      await chat.frame.locator('.search').press('Escape');
+    }
     await second.pictures('hosted-second-window');
 
     const host = runningHost(path.join(storage, 'host'));
@@ -262,10 +288,12 @@ test(
     await page.bringToFront();
     await first.page.bringToFront();
     await first.chat.exchange('read TODO.md');
-    const changes = await Promise.all((await first.chat.turns.all()).map((turn) => turn.locator('.changes').allTextContents()));
+    // What another session has changed may be named as changed between prompts, never as what this one has changed.
+    const own = (turn: Locator) => turn.locator('.changes').filter({ hasText: /\d files? changed/ });
+    const changes = await Promise.all((await first.chat.turns.all()).map((turn) => own(turn).allTextContents()));
     assert.deepEqual(
       changes.map((all) => all.length),
-      [0, 1, 0],
+      [0, 1, 1, 0, 0],
     );
     assert.match(changes[1]?.[0] ?? '', /main\.ts/);
     await first.pictures('hosted-after-restart');
