@@ -173,6 +173,12 @@ test(
     await chord(page, 'j');
     await window.cursor(51).waitFor();
     await window.pictures('lenses/inline');
+    await page.setViewportSize({ width: 620, height: 700 });
+    await isInline();
+    // What concerns this change alone is not cut.
+    await review.lens('Leave out').filter({ visible: true }).last().click({ trial: true });
+    await window.pictures('lenses/inline-620');
+    await page.setViewportSize({ width: 900, height: 700 });
     await chord(page, 'Shift+n');
     await review.note('Change 2 of 2 is left out').waitFor();
     await window.pictures('lenses/inline-left-out');

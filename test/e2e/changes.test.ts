@@ -318,7 +318,7 @@ test(
     await pick.gone();
     const modified = diff.editor.locator('.editor.modified .view-line');
     await window.pictures('review/pending');
-    const isInSight = await page.locator('.codelens-decoration a', { hasText: 'Leave out' }).evaluateAll((all) =>
+    const isInSight = await page.locator('.codelens-decoration a').evaluateAll((all) =>
       all.every((one) => {
         const { right, top, height } = one.getBoundingClientRect();
         return one.contains((one.ownerDocument as unknown as HitTest).elementFromPoint(right - 2, top + height / 2));

@@ -68,11 +68,12 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
     }
     const notes = [...shown.dangers.map(dangerText), ask.detail.type === 'edit' ? unplacedNote(ask.detail.diffs) : ''];
     const warnings = index === 0 && notes.some(Boolean) ? notes.filter(Boolean).join(' · ') : undefined;
-    // A narrow diff cuts the end of the row: the sign of a warning and the answers come before its words.
+    // A narrow diff cuts the end of the row: what concerns this change alone comes first, as the diff's title has the answers, too; the words of a warning
+    // come last.
     return [
       ...lens(warnings && '$(warning)', ''),
-      ...answerLenses(uri, line, accept, shown),
       ...lens(editable && vscode.l10n.t('Leave out'), 'parley.toggleHunk'),
+      ...answerLenses(uri, line, accept, shown),
       ...lens(warnings, ''),
     ];
   });
