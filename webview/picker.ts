@@ -41,7 +41,7 @@ export function pillView(view: View): TemplateResult | typeof nothing {
   const open = popup?.kind === 'picker';
   return html`<button class="pill agent" type="button" id=${PICKER_ID} title=${title} aria-haspopup="dialog" aria-expanded=${String(open)} data-state=${session.link.state}
     @click=${() => (open ? view.act.show(undefined) : openPicker(view))}>
-    <span class="pill-text"><bdi class=${parts.length > 0 ? 'pill-agent' : nothing}>${visibleText(agent.name)}</bdi>${
+    <span class="pill-text"><bdi class=${model === undefined ? nothing : 'pill-agent'}>${visibleText(agent.name)}</bdi>${
       model === undefined ? nothing : html`<bdi class="pill-model">${visibleText(model)}</bdi>`
     }${mode === undefined ? nothing : html`<bdi class="pill-mode">${visibleText(mode)}</bdi>`}</span>${iconOf('down')}
   </button>${profile?.model === '' && !open ? html`<span class="sr-only">${t('No model')}</span>` : nothing}`;

@@ -104,6 +104,15 @@ test('the configured model is visible, and another one of its endpoint is chosen
   assert.deepEqual(stage.calls('useModel'), [{ name: 'sonnet' }]);
 });
 
+test('a narrow pill names the agent where no model is known', async () => {
+  const modes = [{ id: 'default', name: 'Default' }];
+  const hidden = async (options: Session['options']) => {
+    const stage = await Stage.open(session({ mode: { current: 'default', all: modes }, ...(options ? { options } : {}) }));
+    return stage.all('.pill-agent').length;
+  };
+  assert.deepEqual([await hidden(undefined), await hidden(sessions.everything?.options)], [0, 1]);
+});
+
 test('without a model the pill says so and the picker leads to setting one up', async () => {
   const stage = await bundled('');
   assert.match(stage.text('.pill'), /No model/);
