@@ -490,7 +490,9 @@ function decidedShort({ decision, status }: ToolCall): Pick<CallWords, 'decidedS
   if (decision?.kind !== 'approval' || (isRejection(decision) && status === 'running')) return {};
   const isByRule = decision.by === 'rule';
   if (isRejection(decision)) return { decidedShort: isByRule ? byRule() : '' };
-  const byUser = decision.edited ? t('edited by you') : '✓';
+  // Beside a command that was stopped or failed a tick would tell that it went well.
+  const tick = status === 'cancelled' || status === 'failed' ? '' : '✓';
+  const byUser = decision.edited ? t('edited by you') : tick;
   return decision.effect.startsWith('allow') ? { decidedShort: isByRule ? `✓ ${byRule()}` : byUser } : {};
 }
 

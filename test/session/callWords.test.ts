@@ -109,6 +109,13 @@ test('a row says who decided', () => {
   );
 });
 
+test('a narrow row has a tick for consent only where nothing went wrong', () => {
+  const decision = { kind: 'approval', by: 'user', effect: 'allow_once' } as const;
+  const short = (status: ToolCall['status']) =>
+    callWords(call({ kind: 'execute', input: { command: 'ls' }, decision, status }), session()).decidedShort;
+  assert.deepEqual((['done', 'running', 'cancelled', 'failed'] as const).map(short), ['✓', '✓', '', '']);
+});
+
 test('what was rejected did not run, whatever the agent reports of it; unless it says that it goes on', () => {
   const decision = { kind: 'approval', by: 'user', effect: 'reject_once' } as const;
   for (const status of ['pending', 'done', 'failed', 'ended', 'cancelled', 'rejected'] as const) {
