@@ -1,8 +1,11 @@
 import { t } from '../base/l10n.ts';
 import type { TurnFile } from './model.ts';
-import { oneLine, visibleText } from './visible.ts';
+import { oneLine, shortened, visibleText } from './visible.ts';
 
 /* What a comparison of texts does not show of a changed file. */
+
+/** Characters of the names of files that are not listed. */
+const LONGEST_NAMES = 200;
 
 /** Where a symbolic link leads and led, as lines that were added and removed. */
 export function linkWords({ before, after }: { readonly before?: string | undefined; readonly after?: string | undefined }): string {
@@ -25,4 +28,9 @@ export function noHunksWords(why: 'encoding' | 'unknown'): string {
 /** True where its text is not in UTF-8 on either side, which is decided about as a whole, whatever lines were changed. */
 export function isOtherEncoding(form: TurnFile['form']): boolean {
   return form !== undefined && [form.before, form.after].some((one) => !one.startsWith('UTF-8'));
+}
+
+/** Files that changed before or after prompts, whose changes nobody knows. */
+export function betweenWords(names: readonly string[]): string {
+  return `${t('Changed {0|on disk|while no prompt ran}', 2)}: ${visibleText(shortened(names.join(', '), LONGEST_NAMES))}`;
 }

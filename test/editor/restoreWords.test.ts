@@ -18,7 +18,7 @@ test('each file of a restore says what will happen to it, a moved one once, and 
     { name: 'other', how: 'rewrite', users: 'lost' },
     { name: 'plain', how: 'rewrite' },
   ];
-  assert.deepEqual(effectWords({ turnId: 't', files, unwatched: ['dist'] }).split('\n'), [
+  assert.deepEqual(effectWords({ turnId: 't', files, unwatched: ['dist'], between: ['mine', 'yours'] }).split('\n'), [
     `Not changed: ${refused}`,
     'other — goes back to how it was, other changes are lost',
     'big — cannot be undone',
@@ -28,7 +28,8 @@ test('each file of a restore says what will happen to it, a moved one once, and 
     'gone — comes back',
     'moved/to → old — moves back',
     'plain — goes back to how it was',
-    'Not watched: dist',
+    'Not watched: dist — not restored',
+    'Changed while no prompt ran: mine, yours — not restored',
   ]);
   assert.match(restoreQuestion(files), /^Restore 7 files to before this prompt\?/);
   assert.match(restoreQuestion(files.slice(-1)), /^Restore 1 file to/);
@@ -38,6 +39,6 @@ test('each file of a restore says what will happen to it, a moved one once, and 
 
 test('a restore of thousands of files lists some of them, and the question counts all', () => {
   const files = Array.from({ length: 2101 }, (_, at): RestoredFile => ({ name: `f${at}`, how: 'delete' }));
-  assert.match(effectWords({ turnId: 't', files, unwatched: [] }), /f19 — will be deleted\n… \+2081$/);
+  assert.match(effectWords({ turnId: 't', files, unwatched: [], between: [] }), /f19 — will be deleted\n… \+2081$/);
   assert.match(restoreQuestion(files), /^Restore 2101 files/);
 });

@@ -268,7 +268,7 @@ test('files found on the disk stand in place of what calls told, each with its o
   assert.match(text, /big\.bin cannot be undone/);
   assert.match(text, /made\.md Undone/);
   assert.match(text, /draft\.md new \+5 deleted later.*tried\.md \+1 −1 replaced later.*final\.md deleted −5 (?!.*later)/);
-  assert.match(text, /3000 files changed at once.*Not watched: node_modules Changed between prompts: src\/late\.ts, z/);
+  assert.match(text, /3000 files changed at once.*Not watched: node_modules Changed while no prompt ran: src\/late\.ts, z/);
   assert.doesNotMatch(text, /docs\/port/);
   await stage.press('Keep: src/server.ts');
   assert.deepEqual(stage.calls('settleFile'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/src/server.ts', how: 'keep' }]);

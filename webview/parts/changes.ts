@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { callWords } from '../../src/session/callWords.ts';
 import { isUnplaced } from '../../src/session/diffs.ts';
-import { linkWords, mannerWords, noHunksWords } from '../../src/session/fileWords.ts';
+import { betweenWords, linkWords, mannerWords, noHunksWords } from '../../src/session/fileWords.ts';
 import type { Turn, TurnFile } from '../../src/session/model.ts';
 import { callsOf, callTitle, changedFiles, diffsOf, filePath, relativePath, turnFiles } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
@@ -102,7 +102,7 @@ function originOf(view: View, turn: Turn, file: TurnFile): string {
   }
   // Lines of a file that only the agent reported are not counted: once decided, it was not found on the disk either.
   const isReported = added === undefined && reportedDiffs(view, turn, path).length > 0;
-  if (callId === undefined) return isReported ? '' : t('Changed {0|on disk|between prompts}', 1);
+  if (callId === undefined) return isReported ? '' : t('Changed {0|on disk|while no prompt ran}', 1);
   const call = callsOf(turn).find((one) => one.id === callId);
   if (!call || diffsOf(call).some((diff) => isSame(diff.path, path, view.session.cwd))) return '';
   // Some agents call each command by the name of their tool.
@@ -193,7 +193,7 @@ function unlistedView({ unlisted }: Turn): TemplateResult | typeof nothing {
           ${folders.length === 0 ? nothing : t('Not watched: {0}', names(folders))}
         </p>`
   }
-  ${between.length === 0 ? nothing : html`<p class="faint">${t('Changed {0|on disk|between prompts}', 2)}: ${names(between)}</p>`}`;
+  ${between.length === 0 ? nothing : html`<p class="faint">${betweenWords(between)}</p>`}`;
 }
 
 function reportedDiffs({ session }: View, turn: Turn, path: string): ReturnType<typeof diffsOf> {

@@ -21,7 +21,7 @@ import {
 } from './changesTree.ts';
 import { DELETED_AFTER, DELETED_BEFORE, noChangeHere, openTextDiff, REVIEW_SCHEME } from './documents.ts';
 import { covers, type FileHunks, ReviewedHunk, takesTyped, uriInFront } from './fileHunks.ts';
-import { effectWords, isLeft, leftWords, listed, reasonWords, restoredWords, restoreQuestion, unwatchedWords } from './restoreWords.ts';
+import { besideWords, effectWords, isLeft, leftWords, listed, reasonWords, restoredWords, restoreQuestion } from './restoreWords.ts';
 import { diffsOf } from './severalDiffs.ts';
 
 const VIEW = 'parley.changes';
@@ -246,7 +246,7 @@ export class ChangesReview implements Disposable {
     const preview = await set?.preview(turnId);
     if (!preview) throw new Error(vscode.l10n.t('The files before this prompt are not known.'));
     if (preview.files.length === 0) {
-      const words = [vscode.l10n.t('No changes.'), set?.partial ? partlyWatched() : '', unwatchedWords(preview.unwatched)];
+      const words = [vscode.l10n.t('No changes.'), set?.partial ? partlyWatched() : '', ...besideWords(preview)];
       void vscode.window.showInformationMessage(words.filter(Boolean).join(' '));
       return undefined;
     }

@@ -32,7 +32,7 @@ export function besideLenses({ uri, lineCount }: vscode.TextDocument, beside: Un
     const range = new vscode.Range(Math.min(line, lineCount - 1), 0, Math.min(line, lineCount - 1), 0);
     const lens = (title: string, command: string) => new vscode.CodeLens(range, lensCommand(title, command, [uri]));
     return [
-      lens(t('Changed {0|on disk|between prompts}', 1), ''),
+      lens(t('Changed {0|on disk|while no prompt ran}', 1), ''),
       ...(beside && mergedUnsaved(beside) !== undefined ? [lens(vscode.l10n.t('Merge'), MERGE_UNSAVED)] : []),
       lens(commandTitle('openChange'), 'workbench.files.action.compareWithSaved'),
     ];

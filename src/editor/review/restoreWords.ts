@@ -1,5 +1,6 @@
 import { t } from '../../base/l10n.ts';
 import type { RestoredFile, RestorePreview } from '../../live/review/changeSet.ts';
+import { betweenWords } from '../../session/fileWords.ts';
 import { shortened, visibleText } from '../../session/visible.ts';
 
 /** Files that a confirmation lists. */
@@ -41,21 +42,21 @@ export function restoredWords(files: readonly RestoredFile[]): string {
   return `${filesWord(files)}: ${effectWord('restored')}`;
 }
 
-/**
- * The effect of a restore on each file; those that are left alone, and those with the user's own text, come first. What is not watched stays as it is,
- * and is said as in the list of a prompt's changes.
- */
-export function effectWords({ files, unwatched }: RestorePreview): string {
+/** The effect of a restore on each file; those that are left alone, and those with the user's own text, come first. */
+export function effectWords({ files, unwatched, between }: RestorePreview): string {
   const effects = listed(
     rowsOf(files)
       .toSorted((a, b) => weightOf(b) - weightOf(a))
       .map(outcomeOf),
   );
-  return [effects, unwatchedWords(unwatched)].filter(Boolean).join('\n');
+  const others = besideWords({ unwatched, between }).map((words) => `${words} — ${effectWord('none')}`);
+  return [effects, ...others].join('\n');
 }
 
-export function unwatchedWords(names: readonly string[]): string {
-  return names.length === 0 ? '' : t('Not watched: {0}', visibleText(shortened(names.join(', '), LONGEST_UNWATCHED)));
+/** What a restore does not touch, said as in the list of a prompt's changes. */
+export function besideWords({ unwatched, between }: Pick<RestorePreview, 'unwatched' | 'between'>): readonly string[] {
+  const folders = visibleText(shortened(unwatched.join(', '), LONGEST_UNWATCHED));
+  return [...(folders === '' ? [] : [t('Not watched: {0}', folders)]), ...(between.length === 0 ? [] : [betweenWords(between)])];
 }
 
 /** Why files were left alone. */
@@ -78,12 +79,12 @@ function outcomeOf({ name, how, users, refused, back }: RestoredFile): string {
   return `${name} — ${[how === 'unknown' ? t('cannot be undone') : effectWord(how), own].filter(Boolean).join(', ')}`;
 }
 
-const EFFECTS = ['delete', 'create', 'rewrite', 'move', 'restored', 'kept', 'lost'] as const;
+const EFFECTS = ['delete', 'create', 'rewrite', 'move', 'restored', 'kept', 'lost', 'none'] as const;
 
 /** It has not happened yet, so `deleted`, the word for what the agent has done, would mislead. */
 function effectWord(effect: (typeof EFFECTS)[number]): string {
   return t(
-    '{0|will be deleted|comes back|goes back to how it was|moves back|restored|other changes stay|other changes are lost}',
+    '{0|will be deleted|comes back|goes back to how it was|moves back|restored|other changes stay|other changes are lost|not restored}',
     EFFECTS.indexOf(effect) + 1,
   );
 }

@@ -189,8 +189,10 @@ export interface UnsavedBeside {
 export interface RestorePreview {
   readonly turnId: string;
   readonly files: readonly RestoredFile[];
-  /** Files that were changed since and are not under review, and folders that are left out in which something was: they stay as they are. */
+  /** Ignored files that were changed since, and folders that are left out in which something was: they stay as they are. */
   readonly unwatched: readonly string[];
+  /** Files that changed while no prompt ran, and stay as they are as well. */
+  readonly between: readonly string[];
 }
 /**
  * The author of a change of a file (absolute path, its content after it, and when it was made, in milliseconds since the epoch): the call that is the only
@@ -876,8 +878,9 @@ export class ChangeSet {
     const folders = new Set(this.#state.checkpoints.slice(at).flatMap((one) => one.folders));
     const touched = new Set(steps?.map(({ name }) => name));
     const between = this.#state.checkpoints.slice(at).flatMap((one) => one.between?.filter((name) => !touched.has(name)) ?? []);
-    const unwatched = [...new Set([...folders, ...between])].map((name) => shownName(this.#folders, name)).sort();
-    return files && { turnId, files: files.sort((a, b) => (a.name < b.name ? -1 : 1)), unwatched };
+    const shown = (names: Iterable<string>) => [...new Set(names)].map((name) => shownName(this.#folders, name)).sort();
+    const beside = { unwatched: shown(folders), between: shown(between) };
+    return files && { turnId, files: files.sort((a, b) => (a.name < b.name ? -1 : 1)), ...beside };
   }
 
   /** The places that files move back to, by those where prompts since then have moved them. */

@@ -460,7 +460,9 @@ export function withChange(state: ReviewState, change: TurnChange): ReviewState 
   if (!last) return state;
   const others = last.changes.filter((one) => one.name !== change.name);
   const changes = isNothing(change) ? others : [...others, change];
-  const next = { ...state, checkpoints: state.checkpoints.with(-1, { ...last, changes }) };
+  // What is under review is not named as changed before the prompt as well.
+  const between = last.between?.filter((name) => name !== change.name);
+  const next = { ...state, checkpoints: state.checkpoints.with(-1, { ...last, changes, ...(between ? { between } : {}) }) };
   // Where the file is under review, no change of an earlier prompt is overtaken.
   return change.was && state.tracked.has(change.name) ? withoutOvertaking(next, change.name, change.was) : next;
 }

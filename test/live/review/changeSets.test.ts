@@ -637,14 +637,15 @@ test(
     fakeHost.sets.userMoved([fakeHost.path('made')]);
     await fakeHost.start('a');
     fakeHost.write('mine', 'changed\n');
+    fakeHost.write('fresh', 'changed\n');
     fakeHost.end('a');
-    await fakeHost.until(() => fakeHost.rows('a')?.length === 1);
-    assert.deepEqual(between(fakeHost, 'a'), ['cache', 'fresh', 'gone']);
-    assert.deepEqual(fakeHost.rows('a'), ['mine open -']);
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 2);
+    assert.deepEqual(between(fakeHost, 'a'), ['cache', 'gone'], 'what the prompt changed stands in its list');
+    assert.deepEqual(fakeHost.rows('a'), ['fresh open -', 'mine open -']);
     const preview = await fakeHost.sets.of('a')?.preview('t');
     assert.deepEqual(
       preview?.files.map(({ name }) => name),
-      ['mine'],
+      ['fresh', 'mine'],
     );
   }),
 );
@@ -673,7 +674,7 @@ test(
     assert.deepEqual([between(fakeHost, 'a'), between(fakeHost, 'a', 1), fakeHost.rows('a')], [['x', 'y'], [], ['by the turn open -']]);
     const set = fakeHost.sets.of('a');
     const preview = await set?.preview('t');
-    assert.deepEqual([preview?.files.map(({ name }) => name), preview?.unwatched], [['by the turn', 'x'], ['y']]);
+    assert.deepEqual([preview?.files.map(({ name }) => name), preview?.between], [['by the turn', 'x'], ['y']]);
     await set?.restore('t');
     assert.deepEqual(
       ['x', 'y'].map((name) => readFileSync(fakeHost.path(name), 'utf8')),
