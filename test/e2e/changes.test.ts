@@ -51,6 +51,18 @@ test(
     await review.lens('Undo').first().waitFor();
     await review.show();
     await window.pictures('review/hunks', ['dark', 'light', 'contrast']);
+    // High contrast has no backgrounds: the lines are outlined, as those of a diff are.
+    const mark = window.page.locator('.view-overlays [class*="TextEditorDecorationType"]').first();
+    const outline = async () =>
+      await mark.evaluate((element) => {
+        const style = element.ownerDocument.defaultView?.getComputedStyle(element);
+        return `${style?.outlineStyle} ${style?.outlineColor}`;
+      });
+    const none = 'dashed rgba(0, 0, 0, 0)';
+    assert.equal(await outline(), none);
+    await window.theme('contrast');
+    await until(async () => /^dashed (?!rgba\(0, 0, 0, 0\))/.test(await outline()), 'the lines are outlined');
+    await window.theme('dark');
     await review.decide('Undo');
     await untilFile(inFolder('src/main.ts'), /^(?!\/\/ first line)./);
     assert.match(read('src/main.ts'), /last line of the agent/);

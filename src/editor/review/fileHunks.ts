@@ -502,10 +502,12 @@ function kindOf({ hunk }: PlacedHunk): HunkKind {
   return hunk.after.length === 0 ? 'deleted' : hunk.before.length === 0 ? 'added' : 'modified';
 }
 
-/** A bar before the lines, in the colours of the editor's quick diff. */
+/** A bar before the lines, in the colours of the editor's quick diff; in high contrast, which has no backgrounds, they are outlined as in a diff. */
 function linesMark(kind: 'added' | 'modified'): vscode.TextEditorDecorationType {
   const backgroundColor = new vscode.ThemeColor('diffEditor.insertedLineBackground');
-  return decoration(kind, { backgroundColor, borderWidth: '0 0 0 2px', borderStyle: 'solid' });
+  const outlineColor = new vscode.ThemeColor('diffEditor.insertedTextBorder');
+  const outline = { outlineColor, outlineStyle: 'dashed', outlineWidth: '1px' };
+  return decoration(kind, { backgroundColor, borderWidth: '0 0 0 2px', borderStyle: 'solid', ...outline });
 }
 
 function deletedMark(): vscode.TextEditorDecorationType {
