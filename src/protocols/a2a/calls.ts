@@ -20,6 +20,9 @@ import {
   wordsIn,
 } from './schema.ts';
 
+/** An object that is being put together. Members that may be missing are set one by one, because spreading each of them in is slow (Node 20). */
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** A tool call in either dialect: always the whole object (docs/protocols/a2a.md §8). */
 export interface CallSnapshot {
   readonly id: string;
@@ -67,8 +70,8 @@ const KINDS: readonly (readonly [RegExp, ToolKind])[] = [
 ];
 
 export function kindOf(name: string, said?: string | null): ToolKind {
-  const known = KINDS.map(([, kind]) => kind).find((kind) => kind === said);
-  return known ?? KINDS.find(([pattern]) => pattern.test(name))?.[1] ?? 'other';
+  const known = KINDS.find(([, kind]) => kind === said) ?? KINDS.find(([pattern]) => pattern.test(name));
+  return known?.[1] ?? 'other';
 }
 
 /** Lines joined with \n, as the session keeps them. */
@@ -97,19 +100,20 @@ export function readRfcCall(data: unknown): CallSnapshot | undefined {
   const text = call.output?.text ?? (call.output ? undefined : call.live_content);
   const status = rfcStatus(call, request !== undefined);
   const kind = diff ? 'edit' : call.confirmation_request?.execute_details ? 'execute' : kindOf(name);
-  return {
+  const found: Mutable<CallSnapshot> = {
     id: call.tool_call_id,
     name,
     title: call.description || name || call.tool_call_id,
     kind,
     status,
-    ...(call.input_parameters === undefined ? {} : { input: call.input_parameters }),
-    ...(typeof text === 'string' ? { text } : {}),
-    ...(call.output?.structured_data === undefined ? {} : { json: call.output.structured_data }),
-    ...(diff ? { diff: toDiff(diff) } : {}),
-    ...(call.error ? { error: { message: errorText(call.error.message, call.error.type, call.error.status_code) } } : {}),
-    ...(status === 'waiting' && request ? { request } : {}),
   };
+  if (call.input_parameters !== undefined) found.input = call.input_parameters;
+  if (typeof text === 'string') found.text = text;
+  if (call.output?.structured_data !== undefined) found.json = call.output.structured_data;
+  if (diff) found.diff = toDiff(diff);
+  if (call.error) found.error = { message: errorText(call.error.message, call.error.type, call.error.status_code) };
+  if (status === 'waiting' && request) found.request = request;
+  return found;
 }
 
 /** The words of an error, with its type and status where they say more. */
@@ -120,31 +124,40 @@ function errorText(message: string | null | undefined, ...more: readonly (string
   return said === '' ? facts.join(' ') : facts.length > 0 ? `${said} (${facts.join(' ')})` : said;
 }
 
+/** Members of the RFC's call, and of its output; either may come within a `result`. */
+const CALL_MEMBERS = [
+  'tool_call_id',
+  'status',
+  'tool_name',
+  'description',
+  'input_parameters',
+  'live_content',
+  'output',
+  'error',
+  'confirmation_request',
+];
+const OUTPUT_MEMBERS = ['text', 'diff', 'structured_data'];
+const WITHIN = ['result'];
+
 function normalised(data: unknown): unknown {
-  const call = fields(
-    data,
-    ['tool_call_id', 'status', 'tool_name', 'description', 'input_parameters', 'live_content', 'output', 'error', 'confirmation_request'],
-    ['result'],
-  );
-  const output = call.output === undefined ? undefined : fields(call.output, ['text', 'diff', 'structured_data'], ['result']);
-  const asked =
-    call.confirmation_request === undefined ? undefined : fields(call.confirmation_request, ['options', ...DETAILS], ['details']);
-  return {
-    ...call,
-    ...(output ? { output: { ...output, ...(output.diff ? { diff: fields(output.diff, DIFF) } : {}) } } : {}),
-    ...(call.error === undefined ? {} : { error: fields(call.error, ['message', 'type', 'status_code']) }),
-    ...(asked
-      ? {
-          confirmation_request: {
-            options: asked.options,
-            ...inner(asked, 'execute_details', ['command', 'working_directory']),
-            ...inner(asked, 'file_edit_details', DIFF),
-            ...inner(asked, 'mcp_details', ['server_name', 'tool_name']),
-            ...inner(asked, 'generic_details', ['description']),
-          },
-        }
-      : {}),
-  };
+  const call = fields(data, CALL_MEMBERS, WITHIN);
+  if (call.output !== undefined) {
+    const output = fields(call.output, OUTPUT_MEMBERS, WITHIN);
+    if (output.diff) output.diff = fields(output.diff, DIFF);
+    call.output = output;
+  }
+  if (call.error !== undefined) call.error = fields(call.error, ['message', 'type', 'status_code']);
+  if (call.confirmation_request !== undefined) {
+    const asked = fields(call.confirmation_request, ['options', ...DETAILS], ['details']);
+    call.confirmation_request = {
+      options: asked.options,
+      ...inner(asked, 'execute_details', ['command', 'working_directory']),
+      ...inner(asked, 'file_edit_details', DIFF),
+      ...inner(asked, 'mcp_details', ['server_name', 'tool_name']),
+      ...inner(asked, 'generic_details', ['description']),
+    };
+  }
+  return call;
 }
 
 function inner(from: Readonly<Record<string, unknown>>, name: string, names: readonly string[]) {
@@ -533,11 +546,17 @@ export function rejectionOf({ options }: CallApproval): DecisionOption | undefin
   return options.find((one) => one.effect === 'reject_once') ?? options.find((one) => one.effect === 'reject_always');
 }
 
-/** All that is shown of a call but its status. */
-export function shownOf(call: CallSnapshot, live: string | null): Omit<ToolCall, 'id' | 'name' | 'status' | 'inputText'> {
+type ShownCall = Omit<ToolCall, 'id' | 'name' | 'inputText'>;
+
+/** All that is shown of a call. `status`: as the session has it. */
+export function shownOf(call: CallSnapshot, live: string | null, status: ToolCall['status']): ShownCall {
   const { title, kind, input, error } = call;
-  const given = input === undefined ? {} : { input };
-  return { title, kind, ...given, output: outputOf(call, live), locations: locationsOf(call), ...(error ? { error } : {}) };
+  const output = outputOf(call, live);
+  const locations = locationsOf(call);
+  const shown: Mutable<ShownCall> =
+    input === undefined ? { title, kind, output, locations, status } : { title, kind, input, output, locations, status };
+  if (error) shown.error = error;
+  return shown;
 }
 
 type AskOfCall = { readonly [K in Ask['kind']]: Omit<Extract<Ask, { kind: K }>, 'id' | 'turnId' | 'callId'> }[Ask['kind']];
@@ -561,11 +580,11 @@ export function askOf({ title, kind, input, ...call }: CallSnapshot, request: Ca
 /** `live`: what it has printed so far, from elsewhere. */
 export function outputOf(call: CallSnapshot, live: string | null): readonly Output[] {
   const text = call.text ?? live;
-  return [
-    ...(call.diff ? [{ kind: 'diff' as const, diff: call.diff }] : []),
-    ...(text && call.status !== 'failed' ? [{ kind: 'content' as const, content: { type: 'text' as const, text } }] : []),
-    ...(call.json === undefined ? [] : [{ kind: 'json' as const, value: call.json }]),
-  ];
+  const output: Output[] = [];
+  if (call.diff) output.push({ kind: 'diff', diff: call.diff });
+  if (text && call.status !== 'failed') output.push({ kind: 'content', content: { type: 'text', text } });
+  if (call.json !== undefined) output.push({ kind: 'json', value: call.json });
+  return output;
 }
 
 function locationsOf(call: CallSnapshot): readonly Location[] {

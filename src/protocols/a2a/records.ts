@@ -290,7 +290,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     const { last } = call;
     if (hasBecomeAnother(call, this.state.setup.cwd)) this.callChanged(turn, call);
     const status = statusOf(call);
-    this.changeCall(turn, call.id, { ...shownOf(last, call.live), status });
+    this.changeCall(turn, call.id, shownOf(last, call.live, status));
     if (isEnded(last) || last.status === 'running') this.withdrawAsk(call);
     if (status !== 'waiting') return;
     if (call.decision.is === 'changed') call.decision = { is: 'changed', since: call.decision.since ?? this.now };
@@ -387,37 +387,37 @@ const REMEMBERED = { alone: 8, beside: 10_000 };
 const ENDED_BESIDE = 4;
 /** Timestamps with milliseconds, which two records of one message do not share. */
 const PRECISE = /\.\d{3,}/;
-type Key = readonly [messageId: string, timestamp: string, words: string];
 
 /** Several streams may carry the same record: only the first copy is new. undefined for a record without an id or a time to recognise it by. */
 function isNewRecord(turn: A2aTurn, record: Incoming, stream: A2aStream, dialect: A2aPeer['dialect']): boolean | undefined {
   const { messageId, timestamp, parts } = record;
   if (messageId === undefined || timestamp === undefined) return undefined;
-  const key: Key = [messageId, timestamp, textOf(parts)];
+  const words = textOf(parts);
   const beside = streamsBeside(turn, stream);
-  const before = timesSeen(stream, key);
-  noteRecord(stream, key, !beside.some(({ stage }) => stage !== 'ended'));
+  const before = timesSeen(stream, messageId, timestamp, words);
+  noteRecord(stream, messageId, timestamp, words, !beside.some(({ stage }) => stage !== 'ended'));
   // The same record twice on one stream; only the Gemini CLI server's pieces may be alike to the millisecond.
   if (before > 0 && dialect === 'rfc' && PRECISE.test(timestamp)) return false;
   // Another stream may have brought as many of them.
-  return !beside.some((other) => timesSeen(other, key) > before);
+  return !beside.some((other) => timesSeen(other, messageId, timestamp, words) > before);
 }
 /** Counts the record among the newest of the stream. */
-function timesSeen({ newest }: A2aStream, [messageId, timestamp, words]: Key): number {
+function timesSeen({ newest }: A2aStream, messageId: string, timestamp: string, words: string): number {
   let times = 0;
   for (let at = newest.length - 3; at >= 0; at -= 3) {
     if (newest[at] === messageId && newest[at + 1] === timestamp && newest[at + 2] === words) times += 1;
   }
   return times;
 }
-function noteRecord({ newest }: A2aStream, [messageId, timestamp, words]: Key, isAlone: boolean): void {
+function noteRecord({ newest }: A2aStream, messageId: string, timestamp: string, words: string, isAlone: boolean): void {
   const most = 3 * (isAlone ? REMEMBERED.alone : REMEMBERED.beside);
   newest.push(messageId, timestamp, words);
   if (newest.length > 2 * most) newest.splice(0, newest.length - most);
 }
+const NO_STREAMS: readonly A2aStream[] = [];
 /** The other streams that may carry the same records. */
 function streamsBeside({ streams }: A2aTurn, stream: A2aStream): readonly A2aStream[] {
-  if (streams.length === 1) return [];
+  if (streams.length === 1) return NO_STREAMS;
   return streams.filter((one, at) => one !== stream && (one.stage !== 'ended' || at >= streams.length - ENDED_BESIDE));
 }
 /** True for a record that came while the task was being read, and is part of what was read. */

@@ -245,7 +245,7 @@ function camel(name: string): string {
  * The members of these names, in snake_case however they came; the snake_case spelling wins. A `wrappers` member around a oneof is
  * opened. Values are left alone.
  */
-export function fields(value: unknown, names: readonly string[], wrappers: readonly string[] = []): Fields {
+export function fields(value: unknown, names: readonly string[], wrappers: readonly string[] = []): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   if (!isRecord(value)) return found;
   for (const name of wrappers) take(found, value[name] ?? value[camel(name)], names);
@@ -286,7 +286,9 @@ const PLAIN: ReadonlyMap<string, string> = new Map(
 
 /** True when the object names its members in camelCase. */
 export function writesCamel(value: unknown): boolean {
-  return isRecord(value) && Object.keys(value).some((name) => /[a-z][A-Z]/.test(name));
+  if (!isRecord(value)) return false;
+  for (const name in value) if (/[a-z][A-Z]/.test(name)) return true;
+  return false;
 }
 
 /** An outgoing object in the style the agent writes. */
