@@ -60,9 +60,16 @@ export function setText(turn: Turn, id: PartId, text: string): Turn {
 
 export function changeCall(turn: Turn, id: CallId, change: CallChange, at?: number): Turn {
   return inCall(turn, id, (call) => {
-    const changed = (Object.keys(change) as (keyof CallChange)[]).some((key) => change[key] !== undefined && change[key] !== call[key]);
-    return changed ? timed(call, withRejected(call, { ...call, ...change }), at) : call;
+    return isChanged(call, change) ? timed(call, withRejected(call, { ...call, ...change }), at) : call;
   });
+}
+
+function isChanged(call: ToolCall, change: CallChange): boolean {
+  for (const key in change) {
+    const value = change[key as keyof CallChange];
+    if (value !== undefined && value !== call[key as keyof CallChange]) return true;
+  }
+  return false;
 }
 
 /** Keeps rejected diffs visible, whatever the agent reports of the call afterwards. */
