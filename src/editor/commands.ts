@@ -1,5 +1,4 @@
 import * as vscode from 'vscode';
-import { KeyedQueue } from '../base/keyedQueue.ts';
 import { settingsId } from '../live/hostedAgents.ts';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { Profile } from '../live/profiles.ts';
@@ -252,8 +251,6 @@ function approvalCommands(deps: CommandDeps) {
     const subject = review.subjectOf(uri);
     return subject && subject.kind !== 'turn' ? subject : undefined;
   };
-  /** One after the other: each is meant for the text that the one before leaves. */
-  const toggles = new KeyedQueue();
   // Only the answers over a change pass its line.
   const leaveProposal = async (uri: unknown, line: unknown) => {
     if (typeof line === 'number') await review.leaveProposal(uri);
@@ -311,8 +308,7 @@ function approvalCommands(deps: CommandDeps) {
       await answerInDiff(uri, ({ sessionId, askId }) => approvals.rejectWithFeedback(sessionId, askId));
     },
     'parley.toggleHunk': async (uri?: unknown, line?: unknown, shown?: unknown) => {
-      await leaveProposal(uri, line);
-      await toggles.run('', () => review.toggleHunk(uri, line, shown));
+      await review.toggleHunk(uri, line, shown);
       if (typeof line === 'number') approvals.renewPick();
     },
     'parley.manageRules': () => rules.manage(),

@@ -106,11 +106,12 @@ describe('review of changes', () => {
     await vscode.commands.executeCommand('workbench.action.compareEditor.focusSecondarySide');
     await cursorTo(input.original, 2);
     await cursorTo(input.modified, 29);
-    await review.toggleHunk();
-    assert.deepEqual((await sides())[1], lines.join('\n'));
-    // An answer that follows at once is about what is on the screen.
+    const toggling = review.toggleHunk();
+    // An answer that follows at once is about the text that this leaves.
     assert.equal(await review.edited('a', '1'), undefined);
     assert.deepEqual(revised(), [{ path: 'x.txt', before: lines.join('\n'), after: lines.join('\n') }]);
+    await toggling;
+    assert.deepEqual((await sides())[1], lines.join('\n'));
     const left = ['$(chevron-down)', 'Reject', '$(comment)', 'Put back'];
     const last = [4, 29].flatMap((line, at) => [...left, `Change ${at + 1} of 2 is left out`].map((title) => `${line} ${title}`));
     assert.deepEqual((await lenses()).sort(), last.sort(), 'what is left out altogether can be rejected');

@@ -87,6 +87,8 @@ export class Review implements Disposable {
   /** Diffs of settled asks that stay open for the user's edits. */
   readonly #kept = new Set<string>();
   #typing: NodeJS.Timeout | undefined;
+  /** Settles when the changes that were to be left out, or put back, are so in the text. */
+  #toggled: Promise<void> = Promise.resolve();
   /** The side in which the cursor has moved last: going to the next change moves that of the proposed side, wherever the keyboard is. */
   #cursorIn = '';
   /** The edit whose diff was in front when the user allowed it. */
@@ -268,6 +270,7 @@ export class Review implements Disposable {
    * when unchanged, or when the protocol carries none.
    */
   async edited(sessionId: SessionId, askId: AskId): Promise<string | undefined> {
+    await this.#toggled;
     this.#reviseAsks();
     for (const shown of this.#shown.values()) {
       const { subject } = shown;
@@ -435,9 +438,16 @@ export class Review implements Disposable {
 
   /**
    * Excludes a change of a pending edit, or includes it again: the one that a lens shows, unless it is so already; or the one at that line of the
-   * proposed side, or at the cursor of either side.
+   * proposed side, or at the cursor of either side. One after the other: each is meant for the text that the one before leaves.
    */
-  async toggleHunk(uri?: unknown, line?: unknown, shown?: unknown): Promise<void> {
+  toggleHunk(uri?: unknown, line?: unknown, shown?: unknown): Promise<void> {
+    const toggling = this.#toggled.then(() => this.#toggle(uri, line, shown));
+    this.#toggled = toggling.catch(() => undefined);
+    return toggling;
+  }
+
+  async #toggle(uri: unknown, line: unknown, shown: unknown): Promise<void> {
+    if (typeof line === 'number') await this.leaveProposal(uri);
     const sides = activeReview();
     const wanted = uri instanceof vscode.Uri ? uri : sides?.right;
     const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === wanted?.toString());
