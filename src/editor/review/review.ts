@@ -58,6 +58,8 @@ interface OpenDiff {
   readonly right: vscode.Uri;
   /** The first change, where the diff opened. */
   readonly at?: vscode.Range | undefined;
+  /** Settles when the changes of a pending edit that were to be left out, or put back, are so in its text. */
+  toggled?: Promise<void>;
 }
 
 /** A change of a pending edit as a lens shows it: the text moves below a lens that is drawn before new ones come. */
@@ -87,8 +89,6 @@ export class Review implements Disposable {
   /** Diffs of settled asks that stay open for the user's edits. */
   readonly #kept = new Set<string>();
   #typing: NodeJS.Timeout | undefined;
-  /** Settles when the changes that were to be left out, or put back, are so in the text. */
-  #toggled: Promise<void> = Promise.resolve();
   /** The side in which the cursor has moved last: going to the next change moves that of the proposed side, wherever the keyboard is. */
   #cursorIn = '';
   /** The edit whose diff was in front when the user allowed it. */
@@ -270,7 +270,7 @@ export class Review implements Disposable {
    * when unchanged, or when the protocol carries none.
    */
   async edited(sessionId: SessionId, askId: AskId): Promise<string | undefined> {
-    await this.#toggled;
+    await Promise.all([...this.#shown.values()].map(({ toggled }) => toggled));
     this.#reviseAsks();
     for (const shown of this.#shown.values()) {
       const { subject } = shown;
@@ -441,8 +441,10 @@ export class Review implements Disposable {
    * proposed side, or at the cursor of either side. One after the other: each is meant for the text that the one before leaves.
    */
   toggleHunk(uri?: unknown, line?: unknown, shown?: unknown): Promise<void> {
-    const toggling = this.#toggled.then(() => this.#toggle(uri, line, shown));
-    this.#toggled = toggling.catch(() => undefined);
+    const wanted = uri instanceof vscode.Uri ? uri : activeReview()?.right;
+    const open = [...this.#shown.values()].find(({ right }) => right.toString() === wanted?.toString());
+    const toggling = (open?.toggled ?? Promise.resolve()).then(() => this.#toggle(uri, line, shown));
+    if (open) open.toggled = toggling.catch(() => undefined);
     return toggling;
   }
 
