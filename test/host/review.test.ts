@@ -46,6 +46,15 @@ describe('review of changes', () => {
     const texts = await Promise.all([input.original, input.modified].map((uri) => vscode.workspace.openTextDocument(uri)));
     return texts.map((document) => document.getText());
   };
+  /** Types at the start of the proposed side of the diff in front, which comes back. */
+  const typeInFront = async (text: string) => {
+    const input = front();
+    assert.ok(input instanceof vscode.TabInputTextDiff);
+    const change = new vscode.WorkspaceEdit();
+    change.insert(input.modified, new vscode.Position(0, 0), text);
+    assert.equal(await vscode.workspace.applyEdit(change), true);
+    return input;
+  };
   const session = () => fakeHost.get('a')!.store.now;
 
   beforeEach(async () => {
@@ -256,11 +265,7 @@ describe('review of changes', () => {
   it('what the user made of a proposal stays open when the agent takes its ask back', async () => {
     fakeHost.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\nTWO\nthree\n' }], true));
     await review.openAsk('a', '1');
-    const input = front();
-    assert.ok(input instanceof vscode.TabInputTextDiff);
-    const change = new vscode.WorkspaceEdit();
-    change.insert(input.modified, new vscode.Position(0, 0), 'mine\n');
-    assert.equal(await vscode.workspace.applyEdit(change), true);
+    const input = await typeInFront('mine\n');
     fakeHost.say('a', { type: 'ask.closed', askId: '1', how: 'withdrawn' });
     await settled(() => review.active === undefined);
     const [tab] = tabs();
@@ -276,11 +281,7 @@ describe('review of changes', () => {
     fakeHost.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\nTWO\nthree\n' }], true));
     await review.openAsk('a', '1');
     assert.equal(await review.edited('a', '1'), undefined, 'untouched');
-    const input = front();
-    assert.ok(input instanceof vscode.TabInputTextDiff);
-    const change = new vscode.WorkspaceEdit();
-    change.insert(input.modified, new vscode.Position(0, 0), 'mine\n');
-    assert.equal(await vscode.workspace.applyEdit(change), true);
+    await typeInFront('mine\n');
     assert.equal(await review.edited('a', '1'), 'mine\none\nTWO\nthree\n');
     fakeHost.close('1');
     await settled(() => tabs().length === 0);
@@ -325,11 +326,7 @@ describe('review of changes', () => {
       fakeHost.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo', after: 'one\nTWO' }], true));
       writeFileSync(file, 'one\ntwo');
       await review.openAsk('a', '1');
-      const input = front();
-      assert.ok(input instanceof vscode.TabInputTextDiff);
-      const change = new vscode.WorkspaceEdit();
-      change.insert(input.modified, new vscode.Position(0, 0), 'hello');
-      assert.equal(await vscode.workspace.applyEdit(change), true);
+      const input = await typeInFront('hello');
       await settled(() => said.length === 1);
       const document = await vscode.workspace.openTextDocument(input.modified);
       await settled(() => document.getText() === 'one\nTWO');
@@ -354,11 +351,7 @@ describe('review of changes', () => {
       fakeHost.open(edit('1', [{ path: 'x.txt', before: 'one', after: 'ONE' }], true));
       writeFileSync(file, 'one');
       await review.openAsk('a', '1');
-      const input = front();
-      assert.ok(input instanceof vscode.TabInputTextDiff);
-      const change = new vscode.WorkspaceEdit();
-      change.insert(input.modified, new vscode.Position(0, 0), 'hello');
-      assert.equal(await vscode.workspace.applyEdit(change), true);
+      await typeInFront('hello');
       await settled(() => said.some((text) => text.endsWith(': edited by you')));
       const pressed = press;
       fakeHost.get('a')?.send({ type: 'answer', askId: '1', answer: { kind: 'option', optionId: 'no' } });
