@@ -55,8 +55,7 @@ export interface Act {
   settleFile(turnId: string, path: string | undefined, how: 'keep' | 'undo'): void;
   /** Restores the files from before a turn, after asking the user. */
   restoreFiles(turnId: string): void;
-  /** Puts the message of a turn into the composer, to be sent in its place. */
-  /** `append`: the message is sent anew, after all others. */
+  /** Puts the message of a turn into the composer, to be sent in its place or, with `append`, anew after all others. */
   editMessage(turnId: string, way?: 'append'): void;
   /** Opens a copy of the session, where the agent can copy it; with a turn, one from before that turn, with its message in the composer. */
   copySession(turnId?: string): void;

@@ -44,6 +44,8 @@ interface Handled {
 const MOST_HANDLED = 100;
 /** UTF-16 units by which the message is known whose text an event has: pieces that arrive together become one event, after other messages. */
 const TAIL = 40;
+/** Levels of a message in which a text is looked for. */
+const MOST_DEEP = 8;
 
 interface Watched {
   readonly rows: TrafficRow[];
@@ -211,5 +213,3 @@ function endsIn(value: unknown, tail: string, depth = 0): boolean {
   for (const name in value) if (endsIn((value as Readonly<Record<string, unknown>>)[name], tail, depth + 1)) return true;
   return false;
 }
-/** Levels of a message in which a text is looked for. */
-const MOST_DEEP = 8;
