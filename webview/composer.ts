@@ -16,9 +16,21 @@ import { COMPOSER_ID, type View } from './view.ts';
 
 /** Milliseconds after a quick-pick in which the letter of an answer, and Enter, are meant for the next one. */
 const AFTER_PICK = 2000;
+/** Milliseconds after the draft has come back from behind an edit in which sending is a second press for the edit. */
+const AFTER_EDIT = 1000;
 /** A letter of the answers, perhaps pressed again. */
 const ANSWER_LETTER = /^[aswrfl]{1,3}$/i;
 const IGNORED = () => t('Ignored right after an answer. Use the buttons.');
+
+/**
+ * Where the text in the box comes from, until something is typed: the user, the history so many steps back with the draft that waits, the button with
+ * its @ behind a text, or from behind an edit that was sent.
+ */
+type Shown =
+  | { readonly from: 'user' }
+  | { readonly from: 'history'; readonly back: number; readonly draft: string }
+  | { readonly from: 'button'; readonly before: string; readonly text: string }
+  | { readonly from: 'edit'; readonly at: number };
 
 /** The input box: text, attachments, menus, history. The view's memory holds the draft, so that it outlives a reload. */
 export class Composer {
@@ -26,11 +38,7 @@ export class Composer {
   readonly #ui: Page['ui'];
   readonly #ref: Ref<HTMLTextAreaElement> = createRef();
   #view: View | undefined;
-  /** Position in the history; 0 is the draft, which waits in #typed. */
-  #back = 0;
-  #typed = '';
-  /** The @ that the button put behind a text, until something is typed. */
-  #placed: { readonly before: string; readonly text: string } | undefined;
+  #shown: Shown = { from: 'user' };
   /** The draft before the user came to the composer and typed; undefined until they type there. */
   #before: { readonly sessionId: string; readonly draft: string } | undefined;
   /** False after an answer, until the user does something else in the page: Esc was meant for the question. */
@@ -168,8 +176,7 @@ export class Composer {
 
   readonly #input = (event: Event): void => {
     const area = event.target as HTMLTextAreaElement;
-    this.#back = 0;
-    this.#placed = undefined;
+    this.#shown = { from: 'user' };
     const view = this.#view;
     if (view) {
       const sessionId = view.session.id;
@@ -194,7 +201,7 @@ export class Composer {
     const text = before === '' || /\s$/.test(before) ? '@' : ' @';
     this.insert({ type: 'text', text });
     this.#updateCompletion(area);
-    this.#placed = { before, text };
+    this.#shown = { from: 'button', before, text };
   };
 
   readonly #blurred = (): void => {
@@ -225,14 +232,16 @@ export class Composer {
       if (!this.#escapeStops) this.#view.act.say(IGNORED(), 'info');
       else if (mayCancelEdit(this.#view)) this.#cancelEdit();
       else this.#view.act.intent({ type: 'cancel' });
-    } else if (event.key === 'ArrowUp' && !event.shiftKey && area.selectionEnd === 0) {
-      this.#recall(event, this.#back + 1, 'start');
-    } else if (event.key === 'ArrowDown' && !event.shiftKey && this.#back > 0 && area.selectionStart === area.value.length) {
-      this.#recall(event, this.#back - 1, 'end');
-    } else if (event.key === 'ArrowUp' && !event.shiftKey && this.#back > 0 && area.selectionStart === area.value.length) {
-      this.#recall(event, this.#back + 1, 'end');
-    }
+    } else if (!event.shiftKey) this.#historyKey(event, area);
   };
+
+  #historyKey(event: KeyboardEvent, area: HTMLTextAreaElement): void {
+    const back = this.#shown.from === 'history' ? this.#shown.back : 0;
+    const atEnd = back > 0 && area.selectionStart === area.value.length;
+    if (event.key === 'ArrowUp' && area.selectionEnd === 0) this.#recall(event, back + 1, 'start');
+    else if (event.key === 'ArrowUp' && atEnd) this.#recall(event, back + 1, 'end');
+    else if (event.key === 'ArrowDown' && atEnd) this.#recall(event, back - 1, 'end');
+  }
 
   /** Handles a key of the menu. True when the menu used it. */
   #menuKey(event: KeyboardEvent, area: HTMLTextAreaElement): boolean {
@@ -262,9 +271,10 @@ export class Composer {
   /** Closes the menu, and takes back the @ of the button: the user has typed none. */
   #leaveMenu(area: HTMLTextAreaElement): void {
     this.#completion.close();
-    const { before, text } = this.#placed ?? { before: '', text: '' };
+    if (this.#shown.from !== 'button') return;
+    const { before, text } = this.#shown;
     const caret = before.length + text.length;
-    if (text === '' || area.selectionStart !== caret || !area.value.startsWith(before + text)) return;
+    if (area.selectionStart !== caret || !area.value.startsWith(before + text)) return;
     this.#write(before + area.value.slice(caret), before.length);
   }
 
@@ -290,16 +300,16 @@ export class Composer {
     const said = historyOf(this.#view, this.#ui.sent);
     if (back > said.length) return;
     event.preventDefault();
-    if (this.#back === 0) this.#typed = this.#view?.memory.draft ?? '';
-    this.#back = back;
-    const { text, mentions } = (back === 0 ? undefined : said.at(-back)) ?? { text: this.#typed, mentions: {} };
+    const draft = this.#shown.from === 'history' ? this.#shown.draft : (this.#view?.memory.draft ?? '');
+    this.#shown = back === 0 ? { from: 'user' } : { from: 'history', back, draft };
+    const { text, mentions } = (back === 0 ? undefined : said.at(-back)) ?? { text: draft, mentions: {} };
     if (this.#view) this.#view.act.remember({ mentions: { ...this.#view.memory.mentions, ...mentions } });
     this.#write(text, caret === 'start' ? 0 : text.length);
   }
 
   #send(how: 'prompt' | 'steer'): void {
     const view = this.#view;
-    if (!view) return;
+    if (!view || this.#isSecondPress()) return;
     const text = view.memory.draft.trim();
     const mentioned = named(text, view.memory.mentions);
     const contents = mentioned.map(({ content: one }) => one);
@@ -313,14 +323,21 @@ export class Composer {
     this.#completion.close();
     this.#ui.noteSent({ text, mentions: Object.fromEntries(mentioned.map(({ label, content: one }) => [label, one])) });
     const replaces = replacedTurn(view);
+    const hadEdit = mayCancelEdit(view);
     this.#endEdit(view);
+    if (hadEdit) this.#shown = { from: 'edit', at: performance.now() };
     view.act.send(content, how, replaces);
+  }
+
+  /** True right after an edit was sent: the draft that came back is not meant. */
+  #isSecondPress(): boolean {
+    return this.#shown.from === 'edit' && performance.now() - this.#shown.at < AFTER_EDIT;
   }
 
   /** Empties the composer, or brings back the draft that waited for the end of an edit. */
   #endEdit(view: View): void {
     const after = endEdit(view.memory);
-    this.#back = 0;
+    this.#shown = { from: 'user' };
     // A key before the next frame goes on with this text instead of extending the one before.
     this.#write(after.draft, after.draft.length);
     view.act.remember(after);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Session } from '../../src/session/model.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
+import { promptText } from '../../src/session/select.ts';
 import './dom.ts';
 import { callPart, session as page, turn } from './page/sessions.ts';
 import { Stage } from './stage.ts';
@@ -99,7 +100,8 @@ for (const [agent, offers] of [
   ['can', { edit: true }],
   ['cannot', {}],
 ] as const) {
-  test(`with an agent that ${agent} go back, the draft and its attachments wait while an earlier message is edited`, async () => {
+  test(`with an agent that ${agent} go back, the draft and its attachments wait while an earlier message is edited`, async (context) => {
+    const now = context.mock.method(performance, 'now', () => 10_000);
     const stage = await Stage.open(session(offers));
     const edit = async () => {
       await stage.press(EDIT, '[data-turn=one]');
@@ -125,6 +127,11 @@ for (const [agent, offers] of [
     drafts();
     const [intent] = intents(stage);
     assert.deepEqual(intent?.type === 'prompt' && intent.content, [{ type: 'text', text: 'say one' }]);
+    await stage.key('Enter');
+    button(stage, 'Send')?.click();
+    drafts();
+    assert.equal(intents(stage).length, 1, 'a second press right after the first sends no draft');
+    now.mock.mockImplementation(() => 12_000);
     await stage.key('Enter');
     const last = intents(stage).at(-1);
     assert.deepEqual(last?.type === 'prompt' && [last.content, last.replaces], [
@@ -270,4 +277,16 @@ test('once the files are brought back, the message is there to be sent anew wher
   assert.match(appends.text('.editing'), /cannot go back/);
   const reported = [turn({ id: 'one', files: files.map((file) => ({ ...file, review: 'reported' as const })) })];
   assert.equal(button(await Stage.open(page({ turns: reported })), 'Restore Files'), undefined);
+});
+
+test('a draft that came back from behind an edit is sent at once when the user has typed in it', async (context) => {
+  context.mock.method(performance, 'now', () => 10_000);
+  const stage = await Stage.open(session({ edit: true }));
+  await stage.type('a draft');
+  await stage.press(EDIT, '[data-turn=one]');
+  await stage.key('Enter');
+  await stage.type('a draft, finished');
+  await stage.key('Enter');
+  const texts = intents(stage).map((intent) => intent.type === 'prompt' && promptText({ prompt: intent.content }));
+  assert.deepEqual(texts, ['say one', 'a draft, finished']);
 });
