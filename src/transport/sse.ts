@@ -80,6 +80,15 @@ export class SseReader {
   }
 
   #feed(text: string): void {
+    // The parser joins the line that is under way with all that it is given: so it gets the end of that line first.
+    const end = text.indexOf('\n') + 1;
+    if (end > 0 && end < text.length) {
+      this.#give(text.slice(0, end));
+      this.#give(text.slice(end));
+    } else this.#give(text);
+  }
+
+  #give(text: string): void {
     const rest = this.#skipped === undefined ? text : this.#skip(this.#skipped + text);
     if (rest === '') return;
     this.#parser.feed(rest);

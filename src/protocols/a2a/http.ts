@@ -3,6 +3,7 @@ import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
 import { HttpClient, type HttpRequest, originOf, retryAfter } from '../../transport/http.ts';
 import type { HttpAnswer } from '../../transport/httpAnswer.ts';
+import { LikeLines } from '../../transport/likeLines.ts';
 import { HttpFailure } from '../../transport/link.ts';
 import { SseReader } from '../../transport/sse.ts';
 import type { AdapterContext } from '../adapter.ts';
@@ -249,8 +250,9 @@ export class RpcClient {
   async #read(answer: HttpAnswer, take: (result: unknown) => void, silence?: number): Promise<void> {
     const context = this.#context;
     let error: AgentError | undefined;
+    const lines = new LikeLines();
     const one = (text: string) => {
-      const value = parseOrUndefined(text);
+      const value = lines.read(text);
       context.trace('in', value ?? text.slice(0, HEAD));
       // Every record of a stream passes here; what is not plainly a success is left to the schema.
       if (isRecord(value) && typeof value.id === 'number' && value.error === undefined) {
