@@ -32,16 +32,18 @@ export function colourBy(asked: Pick<HostConnection, 'call'>, changed: () => voi
   follow?.disconnect();
   follow = new MutationObserver(() => {
     changes += 1;
-    if (theme !== (body.dataset.vscodeThemeId ?? '')) {
-      theme = body.dataset.vscodeThemeId ?? '';
-      known = new Map();
-      for (const code of document.querySelectorAll<HTMLElement>('code[data-language]'))
-        highlightLater(code, code.textContent ?? '', code.dataset.language ?? '');
-    }
+    const before = theme;
+    theme = body.dataset.vscodeThemeId ?? '';
+    known = new Map();
+    const codes = [...document.querySelectorAll<HTMLElement>('code[data-language]')];
+    colourAgain(
+      before,
+      codes.filter((code) => isDrawnNow(code, () => colourAgain(before, [code]))),
+    );
     changed();
   });
   follow.observe(body, { attributes: true, attributeFilter: ['data-vscode-theme-id'] });
-  // The user's own colours change without another theme; the editor writes all of them there.
+  // The user's own colours, of the editor and of code, change without another theme; the editor then writes all of its colours there.
   follow.observe(document.documentElement, { attributes: true, attributeFilter: ['style'] });
 }
 
@@ -66,6 +68,15 @@ export function highlightedLines(
   const found = coloured(text, language);
   if (found instanceof Promise) return found.then((code) => (code ? runsOf(text, code) : undefined));
   return found ? runsOf(text, found) : undefined;
+}
+
+/** Colours code again, without a rest. In another theme it is plain until then: colours for a dark ground are unreadable on a light one. */
+function colourAgain(before: string, codes: readonly HTMLElement[]): void {
+  for (const code of codes) {
+    const text = code.textContent ?? '';
+    if (before !== theme && code.querySelector('span')) code.replaceChildren(text);
+    void colour({ code, text, language: code.dataset.language ?? '' });
+  }
 }
 
 function coloured(text: string, language: string): ColouredCode | null | Promise<ColouredCode | null> {
@@ -97,10 +108,10 @@ function work(): void {
 }
 
 async function colour({ code, text, language }: Job): Promise<void> {
-  const from = theme;
+  const from = known;
   const found = await coloured(text, language);
-  // Text or theme may have changed meanwhile.
-  if (!found || from !== theme || code.textContent !== text) return;
+  // Text or colours may have changed meanwhile.
+  if (!found || from !== known || code.textContent !== text) return;
   const drawn = document.createDocumentFragment();
   for (const [at, line] of runsOf(text, found).entries()) {
     if (at > 0) drawn.append('\n');

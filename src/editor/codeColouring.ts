@@ -76,6 +76,11 @@ export class CodeColouring implements Disposable {
     return answer.finally(() => clearTimeout(late));
   }
 
+  /** Reads the theme again with the next question. */
+  forgetTheme(): void {
+    this.#theme = undefined;
+  }
+
   /** Ends the thread; the next question reads themes and grammars again. */
   forget(): void {
     void this.#worker?.terminate();

@@ -247,7 +247,7 @@ function buildSurfaces(
 function codeColouring(extensionPath: string, life: Lifetime): CodeColouring {
   const colouring = life.own(new CodeColouring(path.join(extensionPath, 'dist')));
   life.own(vscode.extensions.onDidChange(() => colouring.forget()));
-  life.own(onSettings('editor.tokenColorCustomizations', () => colouring.forget()));
+  life.own(onSettings('editor.tokenColorCustomizations', () => colouring.forgetTheme()));
   return colouring;
 }
 

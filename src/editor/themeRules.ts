@@ -3,15 +3,15 @@
  * `editor.tokenColorCustomizations`.
  */
 
-/** Groups of `editor.tokenColorCustomizations` that represent scopes. */
-const GROUPS: Readonly<Record<string, string>> = {
-  comments: 'comment',
-  functions: 'entity.name.function',
-  keywords: 'keyword',
-  numbers: 'constant.numeric',
-  strings: 'string',
-  types: 'entity.name.type',
-  variables: 'variable',
+/** Groups of `editor.tokenColorCustomizations`, with the scopes that the editor takes each for. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  comments: ['comment', 'punctuation.definition.comment'],
+  functions: ['entity.name.function', 'support.function'],
+  keywords: ['keyword - keyword.operator', 'keyword.control', 'storage', 'storage.type'],
+  numbers: ['constant.numeric'],
+  strings: ['string', 'meta.embedded.assembly'],
+  types: ['entity.name.type', 'entity.name.class', 'support.type', 'support.class'],
+  variables: ['variable', 'entity.name.variable'],
 };
 /** Files in a chain of includes. */
 const MOST_FILES = 8;
@@ -59,10 +59,10 @@ function customRules(customizations: unknown, themeId: string): readonly ThemeRu
   });
   return [all, ...named].flatMap((value) => {
     const fields = fieldsOf(value) ?? {};
-    const groups = Object.entries(GROUPS).flatMap(([name, scope]) => {
+    const groups = Object.entries(GROUPS).flatMap(([name, scopes]) => {
       const setting = fields[name];
       const settings = lookIn(typeof setting === 'string' ? { foreground: setting } : setting);
-      return settings === undefined ? [] : [{ scope: [scope], settings }];
+      return settings === undefined ? [] : [{ scope: [...scopes], settings }];
     });
     return [...groups, ...rulesIn(fields.textMateRules)];
   });

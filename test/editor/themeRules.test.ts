@@ -39,7 +39,13 @@ test('what the user sets for all themes, and for this one, comes after the theme
   const rules = await themeRules('a.json', 'Mine', custom, read(files));
   assert.deepEqual(
     rules.map(({ scope, settings }) => `${scope} ${settings.foreground}`),
-    ['comment #000000', 'comment #aaaaaa', 'string #bbbbbb', 'comment #cccccc', 'constant.numeric #eee'],
+    [
+      'comment #000000',
+      'comment,punctuation.definition.comment #aaaaaa',
+      'string,meta.embedded.assembly #bbbbbb',
+      'comment,punctuation.definition.comment #cccccc',
+      'constant.numeric #eee',
+    ],
   );
 });
 

@@ -592,7 +592,7 @@ test('changed lines have the colours of their language, with the mark of what ch
   assert.equal(stage.text('.l[data-s="+"] .changed'), 'b');
 });
 
-test('code has the colours that the host gives it, all of its text whatever the host says, and new ones in another theme', async () => {
+test('code has the colours that the host gives it, all of its text whatever the host says, and new ones at once in another theme', async (context) => {
   document.body.dataset.vscodeThemeId = 'Dark';
   const stage = await Stage.open(
     session({ turns: [turn({ parts: [textPart('```ts\nlet a;\nb\n```\n\n```diff\n--- a\n-old\n+new\n```')] })] }),
@@ -618,10 +618,26 @@ test('code has the colours that the host gives it, all of its text whatever the 
     stage.all('.added-line, .removed-line').map(({ textContent }) => textContent),
     ['-old', '+new'],
   );
+  // A page that is never idle.
+  context.mock.timers.enable({ apis: ['setTimeout'] });
   document.body.dataset.vscodeThemeId = 'Light';
-  const again = () => stage.calls('colourCode').length === 2;
-  for (let frames = 0; frames < 200 && !again(); frames += 1) await stage.settle();
+  await stage.settle();
+  assert.equal(stage.find('code[data-language]').innerHTML, 'let a;\nb\n', 'nothing keeps a colour of the other theme');
   assert.deepEqual(stage.calls('colourCode').at(-1), { text: 'let a;\nb\n', language: 'ts', theme: 'Light' });
+  const colour = async (css: string) => {
+    const last = stage.sent.findLast((message) => message.type === 'call' && message.method === 'colourCode');
+    assert.ok(last?.type === 'call');
+    stage.reply(last.id, { looks: [{}, { colour: css }], lines: [[3, 1]] });
+    await stage.settle();
+    assert.equal(stage.find('code[data-language] span').style.color, css);
+  };
+  await colour('#222222');
+  // The user's own colours of code: the editor tells pages that there are others, not which.
+  document.documentElement.style.setProperty('--vscode-foreground', '#333333');
+  await stage.settle();
+  assert.equal(stage.calls('colourCode').length, 3);
+  await colour('#444444');
+  document.documentElement.style.removeProperty('--vscode-foreground');
   delete document.body.dataset.vscodeThemeId;
 });
 
