@@ -162,5 +162,5 @@ export function openAnswers(
 }
 /** Whether an agent takes feedback is known once the link is ready. */
 function changesAnswers({ type }: SessionEvent): boolean {
-  return type === 'ask.opened' || type === 'ask.changed' || type === 'link.ready';
+  return type === 'ask.opened' || type === 'ask.changed' || type === 'ask.revised' || type === 'link.ready';
 }

@@ -99,12 +99,11 @@ export function keepContextKeys(host: SessionHost, review: Review): Disposable {
     const asked = subject && subject.kind !== 'turn' ? subject : undefined;
     const session = asked && host.get(asked.sessionId)?.store.now;
     const ask = session?.asks.find((one) => one.id === asked?.askId);
+    const shown = session && ask?.kind === 'approval' ? answersIn(session, ask) : undefined;
     set('diffAwaits', asked !== undefined);
-    set(
-      'diffTakesFeedback',
-      session && ask?.kind === 'approval' ? answersIn(session, ask).answers.some((one) => one.means === 'feedback') : false,
-    );
-    set('diffHasMore', session && ask?.kind === 'approval' ? hasMoreAnswers(answersIn(session, ask)) : false);
+    set('diffAllows', shown?.once !== undefined);
+    set('diffTakesFeedback', shown?.answers.some((one) => one.means === 'feedback') ?? false);
+    set('diffHasMore', shown !== undefined && hasMoreAnswers(shown));
     set('diffEditable', subject?.kind === 'ask' && subject.editable !== false);
     set('diffReverts', subject?.kind === 'turn');
   };

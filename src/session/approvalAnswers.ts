@@ -121,7 +121,8 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: AnswerSetting)
   if (stops) answers.push({ id: 'stop', does: { kind: 'stop' }, means: 'reject', label: t('Reject and stop the turn') });
   const unclear = ask.options.filter((option) => option.effect === 'other' || misleading.has(option));
   answers.push(...unclear.map((option) => (misleading.has(option) ? contradiction(option) : answerOf(option, 'other', undefined))));
-  const lettered = withLetters(answers);
+  // Nothing is left that could be allowed, and rejecting does just that.
+  const lettered = withLetters(refusalOfNothing(ask) ? answers.filter(({ means }) => !ALLOWING.has(means)) : answers);
   const find = (option: Option | undefined) => lettered.find(({ does }) => does.kind === 'option' && does.option === option);
   const [onceAnswer, rejectAnswer] = [once && find(once), refusing ? find(refusing) : lettered.find(({ does }) => does.kind === 'stop')];
   return {
@@ -302,11 +303,19 @@ function isPlainWord(label: string): boolean {
   return PLAIN.has(label.trim().toLowerCase().replace(/[.!]$/, ''));
 }
 
+const ALLOWING: ReadonlySet<ApprovalAnswer['means']> = new Set(['once', 'wider', 'always']);
+
+/** The refusal in the place of the answers that allow an edit of which the user has left nothing; undefined for any other ask. */
+function refusalOfNothing(ask: Approval, edited?: string): Option | undefined {
+  if (!isAllLeftOut(ask, edited)) return undefined;
+  const misleading = misleadingOptions(ask);
+  return ask.options.find((option) => option.effect === 'reject_once' && !misleading.has(option));
+}
+
 /** The answer to give for the user's: allowing once an edit of which nothing is left rejects it, where it can be rejected. */
 export function asRejection(ask: Ask, answer: Answer): Answer {
   if (ask.kind !== 'approval' || answer.kind !== 'option' || answer.rule) return answer;
-  const effectOf = (id: string) => ask.options.find((option) => option.id === id)?.effect;
-  const rejecting = ask.options.find(({ effect }) => effect === 'reject_once');
-  if (!rejecting || effectOf(answer.optionId) !== 'allow_once' || !isAllLeftOut(ask, answer.edited)) return answer;
-  return { kind: 'option', optionId: rejecting.id };
+  if (ask.options.find((option) => option.id === answer.optionId)?.effect !== 'allow_once') return answer;
+  const refusal = refusalOfNothing(ask, answer.edited);
+  return refusal ? { kind: 'option', optionId: refusal.id } : answer;
 }

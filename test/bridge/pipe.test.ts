@@ -150,6 +150,25 @@ test('an answer with words is offered as soon as the agent is known to take them
   assert.deepEqual(way(), ['answer']);
 });
 
+test('the answers to an edit follow what the user makes of it', () => {
+  const { store, outbox, mirror, frame, deliver } = pipe();
+  outbox.show({ id: 's', store });
+  outbox.listen(true);
+  const [before, after] = ['a\n', 'b\n'];
+  const detail = { type: 'edit', diffs: [{ path: 'x.txt', before, after }] } as const;
+  store.apply({ type: 'ask.opened', ask: { kind: 'approval', id: 'a', title: 'Edit', detail, options: OPTIONS } });
+  const once = () => {
+    frame();
+    deliver();
+    return mirror.answersTo('a').once?.label;
+  };
+  assert.equal(once(), 'Allow once');
+  store.apply({ type: 'ask.revised', askId: 'a', diffs: [{ path: 'x.txt', before, after: before }] });
+  assert.equal(once(), undefined, 'nothing of it is left to allow');
+  store.apply({ type: 'ask.revised', askId: 'a', diffs: [] });
+  assert.equal(once(), 'Allow once');
+});
+
 test('what a turn keeps for its adapter is not sent, and the numbers go on', () => {
   const { store, wire, outbox, mirror, asked, frame, deliver } = pipe();
   outbox.show({ id: 's', store });

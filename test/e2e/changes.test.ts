@@ -307,7 +307,7 @@ test(
   'a pending edit: one change is left out, another is written differently; the agreed text is on the disk, and the agent is told',
   inWindow(async ({ window }) => {
     const { chat, diff, page, pick } = window;
-    await cleared(window);
+    const review = await cleared(window);
     const lines = numbered('line', 30);
     const after = lines.with(2, 'line three').with(25, 'line twenty-six');
     write('plan.txt', text(lines));
@@ -339,6 +339,19 @@ test(
     assert.ok(isInSight, 'the last action over a change is cut');
     await diff.action('Leave Out').click();
     await modified.filter({ hasText: 'line three' }).waitFor({ state: 'hidden' });
+    // Without a change that is left there is nothing to allow, wherever it is answered.
+    await diff.action('Accept Proposal').waitFor();
+    await review.lens('Put back').waitFor();
+    await review.lens('Leave out').nth(1).waitFor({ state: 'hidden' });
+    await review.decide('Leave out');
+    await diff.action('Accept Proposal').waitFor({ state: 'hidden' });
+    await diff.action('Reject Proposal').waitFor();
+    await chat.frame.getByRole('button', { name: /Allow/ }).waitFor({ state: 'hidden' });
+    await review.lens('Allow').waitFor({ state: 'hidden' });
+    await window.pictures('review/pending-empty');
+    await review.lens('Put back').nth(1).waitFor();
+    await review.decide('Put back', 1);
+    await diff.action('Accept Proposal').waitFor();
     await modified.filter({ hasText: 'line twenty-six' }).click();
     await diff.editor.locator('.editor.modified .monaco-editor.focused').waitFor();
     await page.keyboard.press('End');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asRejection } from '../../src/session/approvalAnswers.ts';
+import { approvalAnswers, asRejection } from '../../src/session/approvalAnswers.ts';
 import type { Approval, Diff } from '../../src/session/model.ts';
 import { amendmentsOf, changeNow, correctionTexts, isOfProposal, proposalHunks, toggleHunk } from '../../src/session/proposal.ts';
 import { afterText, compareTexts, hunksOfSegments, settleHunks } from '../../src/session/segments.ts';
@@ -141,9 +141,28 @@ test('an edit of which everything is left out is rejected, where it is allowed o
   assert.equal(given('yes', {}), 'yes');
   assert.equal(given('ever', { revised: [ofA, ofMade] }), 'ever');
   assert.equal(given('yes', { revised: [ofA, ofMade], options: [options[0]] }), 'yes');
+  const misleading = [options[0], { ...options[2], label: 'Allow it' }];
+  assert.equal(given('yes', { revised: [ofA, ofMade], options: misleading }), 'yes', 'an option whose name contradicts it is never given');
   const one = { detail: { type: 'edit', diffs: [diffs[0]!] }, editable: true, revised: [ofA] } as const;
   assert.equal(given('yes', one, 'a\nb\n'), 'no');
   assert.equal(given('yes', one, 'a\nmine\n'), 'yes', 'what goes to the agent counts');
+});
+
+test('where everything is left out of an edit, no answer is shown that allows it, and rejecting takes their place', () => {
+  const diffs = [{ path: 'a', before: 'b\n', after: 'B\n' }];
+  const options = [
+    { id: 'yes', label: 'Allow', effect: 'allow_once' },
+    { id: 'ever', label: 'Allow for this session', effect: 'allow_always' },
+    { id: 'no', label: 'Reject', effect: 'reject_once' },
+  ] as const;
+  const shown = (after: string, some: Approval['options'] = options) => {
+    const ask = approval(diffs, { options: some, revised: [{ path: 'a', before: 'b\n', after }] });
+    const { answers, once, reject } = approvalAnswers(ask, { cwd: '/w', feedback: true });
+    return [answers.map(({ means }) => means).join(' '), once?.label, reject?.label];
+  };
+  assert.deepEqual(shown('mine\n'), ['once wider always reject feedback', 'Allow once', 'Reject']);
+  assert.deepEqual(shown('b\n'), ['reject feedback', undefined, 'Reject']);
+  assert.deepEqual(shown('b\n', [options[0]])[1], 'Allow once', 'what cannot be rejected is allowed, and put back');
 });
 
 test('the agent is told the lines that differ, shortly, and of restored files the names', () => {

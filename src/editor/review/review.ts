@@ -461,6 +461,8 @@ export class Review implements Disposable {
     const hunk = ofLens ? changeNow(shown.change, hunks) : hunks.find((one) => at !== undefined && covers(one, at, inBefore));
     if (!document || !subject || !isEditable(subject) || !hunk) return ofLens ? undefined : noChangeHere();
     await replaceText(document.uri, toggleHunk(plain(document.getText()), hunk));
+    // The answers are for what is left now.
+    this.#reviseAsks();
   }
 
   #orExcerpt(located: Located, diffs: readonly Diff[]): Sides {

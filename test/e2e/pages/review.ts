@@ -43,7 +43,7 @@ export class ReviewPage {
   }
 
   /** Decides about a hunk, counted from the top of what is in view. */
-  async decide(title: 'Keep' | 'Undo' | 'Leave out', index = 0): Promise<void> {
+  async decide(title: 'Keep' | 'Undo' | 'Leave out' | 'Put back', index = 0): Promise<void> {
     // The editor hides those out of sight at its top.
     const lenses = this.lens(title).filter({ visible: true });
     const tops = await lenses.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
