@@ -61,7 +61,7 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
     const lens = (title: string | undefined, command: string) => (title === undefined ? [] : [lensAt(line, title, command, args)]);
     if (!isIn) {
       return [
-        ...(isEmpty ? answerLenses(uri, line, undefined, shown) : []),
+        ...(isEmpty ? answerLenses(uri, line, accept, shown) : []),
         ...lens(vscode.l10n.t('Put back'), 'parley.toggleHunk'),
         ...lens(vscode.l10n.t('Change {0} of {1} is left out', index + 1, hunks.length), ''),
       ];
@@ -83,10 +83,10 @@ function answerLenses(uri: vscode.Uri, line: number, accept: string | undefined,
   const { reject, answers } = shown;
   const lens = (title: string | undefined, command: string) => (title === undefined ? [] : [lensAt(line, title, command, [uri, line])]);
   return [
+    // What decides comes first, and the rest are icons, as on the card: a split diff cuts the end of the row, and so does a narrow one.
     ...lens(accept, 'parley.acceptDiff'),
-    // Icons, as on the card: with words the row is cut in a split diff, and in a narrow one.
-    ...(hasMoreAnswers(shown) ? [lensAt(line, '$(chevron-down)', 'parley.diffAnswers', [uri, line], commandTitle('diffAnswers'))] : []),
     ...lens(reject?.label, 'parley.rejectDiff'),
+    ...(hasMoreAnswers(shown) ? [lensAt(line, '$(chevron-down)', 'parley.diffAnswers', [uri, line], commandTitle('diffAnswers'))] : []),
     ...(answers.some((one) => one.means === 'feedback')
       ? [lensAt(line, '$(comment)', 'parley.diffFeedback', [uri, line], vscode.l10n.t('Feedback'))]
       : []),
@@ -102,5 +102,5 @@ function acceptLabel(once: string, { detail }: Approval, hunks: readonly { reado
   const files = detail.type === 'edit' ? byPath(detail.diffs).length : 1;
   if (files > 1) return `${once} (${t('{0} {0|file|files}', files)})`;
   const taken = hunks.filter(({ isIn }) => isIn).length;
-  return hunks.length > 1 ? vscode.l10n.t('Allow {0} of {1} changes', taken, hunks.length) : once;
+  return hunks.length > 1 ? vscode.l10n.t('Allow {0} of {1}', taken, hunks.length) : once;
 }
