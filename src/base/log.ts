@@ -14,6 +14,12 @@ export function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
+/** The words of the system's error for the user, without its code, call and path; the message of any other. */
+export function reasonOf(error: unknown): string {
+  const text = messageOf(error);
+  return /^E[A-Z0-9]+: ([^,']+)(?:, \w+(?: '.*)?)?$/s.exec(text)?.[1] ?? text;
+}
+
 /** The code of an error of the system, such as `EACCES`; undefined for any other error. */
 export function systemCode(error: unknown): string | undefined {
   return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

@@ -20,9 +20,11 @@ export function mannerWords({ permissions, form }: { readonly [Key in 'permissio
     .join(' · ');
 }
 
-/** Why a file has no hunks: its text is in another encoding, or, as far as is `unknown`, it may be no text of a size that is read at all. */
-export function noHunksWords(why: 'encoding' | 'unknown'): string {
-  return t('{0|binary, large or |}not UTF-8', why === 'unknown' ? 1 : 2);
+const NO_LINES = ['binary', 'large', 'encoding'] as const;
+
+/** Why a file has no hunks. An earlier version did not keep the reason. */
+export function noHunksWords(why: TurnFile['noLines']): string {
+  return t('{0|binary|large|not UTF-8|binary, large or not UTF-8}', why === undefined ? NO_LINES.length + 1 : NO_LINES.indexOf(why) + 1);
 }
 
 /** True where its text is not in UTF-8 on either side, which is decided about as a whole, whatever lines were changed. */

@@ -146,6 +146,8 @@ export interface TurnFile {
   readonly permissions?: { readonly before: string; readonly after: string };
   /** How its text is written (`UTF-8 CRLF`) before and now, where nothing else of it has changed, or it is not UTF-8. */
   readonly form?: { readonly before: string; readonly after: string };
+  /** Why its lines are not counted: it holds a zero byte, is too large, or is not UTF-8. */
+  readonly noLines?: 'binary' | 'large' | 'encoding';
   /** How many of its hunks the file has now, once some were decided by themselves, and how many of these are undecided. */
   readonly hunks?: { readonly kept: number; readonly all: number; readonly open?: number | undefined };
   /**

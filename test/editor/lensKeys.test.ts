@@ -34,6 +34,9 @@ test('a file without hunks says why it has none, and what has changed of it', ()
   assert.equal(form('UTF-8 CRLF', 'UTF-8 BOM LF'), 'UTF-8 CRLF → UTF-8 BOM LF', 'the text is UTF-8');
   assert.equal(changeWords({ permissions: { before: 'rw-r--r--', after: 'rwxr-xr-x' } }), 'rw-r--r-- → rwxr-xr-x');
   assert.equal(changeWords({ links: { after: 'there' } }), '+ → there');
-  assert.equal(changeWords({}), 'binary, large or not UTF-8');
+  assert.equal(changeWords({ noLines: 'binary' }), 'binary');
+  assert.equal(changeWords({ noLines: 'large' }), 'large');
+  assert.equal(changeWords({ noLines: 'encoding' }), 'not UTF-8');
+  assert.equal(changeWords({}), 'binary, large or not UTF-8', 'as an earlier version has kept it');
   assert.equal(changeWords({}, true), 'deleted');
 });

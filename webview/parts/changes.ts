@@ -80,7 +80,7 @@ function countsView(view: View, turn: Turn, file: TurnFile): TemplateResult | ty
   if (review === 'reported') return counts(reportedDiffs(view, turn, path));
   if (file.whyUnkept !== undefined) return html`<span class="faint">${t('Not kept for review: {0}', visibleText(file.whyUnkept))}</span>`;
   if (file.links) return html`<span class="faint"><bdi>${linkWords(file.links)}</bdi></span>`;
-  return review === 'unkept' ? nothing : html`<span class="faint">${noHunksWords('unknown')}</span>`;
+  return review === 'unkept' && !file.noLines ? nothing : html`<span class="faint">${noHunksWords(file.noLines)}</span>`;
 }
 
 /** Groups files by what changed them, where the turn's calls do not show it themselves. */

@@ -358,9 +358,7 @@ export class ChangesReview implements Disposable {
   }
 
   #warning(set: ChangeSet | undefined): string {
-    // The view does not wrap a long path, and the cause is clear without it.
-    const trouble = set?.trouble?.replace(/, \w+(?: '.*')?$/s, '');
-    if (trouble !== undefined) return vscode.l10n.t('Not kept for review: {0}', trouble);
+    if (set?.trouble !== undefined) return vscode.l10n.t('Not kept for review: {0}', set.trouble);
     const burst = set?.burst ? vscode.l10n.t('{0} files changed at once and are not listed.', set.burst) : '';
     return [burst, set?.partial ? partlyWatched() : ''].filter(Boolean).join(' ');
   }

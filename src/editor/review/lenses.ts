@@ -28,10 +28,10 @@ export function lensTooltip(title: string, command: string, keyboard: Keyboard):
 }
 
 /** Why a file has no hunks, and what has changed of it. `isGone`: it stands for a file that was deleted. */
-export function changeWords(file: Pick<UnreviewedFile, 'permissions' | 'form' | 'links'>, isGone = false): string {
+export function changeWords(file: Pick<UnreviewedFile, 'permissions' | 'form' | 'links' | 'noLines'>, isGone = false): string {
   const why = isOtherEncoding(file.form) ? noHunksWords('encoding') : '';
   const words = [why, mannerWords(file) || (file.links ? linkWords(file.links) : '')].filter(Boolean).join(' · ');
-  return words || (isGone ? t('deleted') : noHunksWords('unknown'));
+  return words || (isGone ? t('deleted') : noHunksWords(file.noLines));
 }
 
 /** Milliseconds in which an editor that heard of a change asks for its lenses: it waits a quarter of a second itself. */

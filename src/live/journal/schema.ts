@@ -209,6 +209,7 @@ const turnFile = z.looseObject({
   links: optional(z.looseObject({ before: optional(text), after: optional(text) })),
   permissions: optional(z.looseObject({ before: text, after: text })),
   form: optional(z.looseObject({ before: text, after: text })),
+  noLines: optional(z.enum(['binary', 'large', 'encoding'])),
   hunks: optional(z.looseObject({ kept: number, all: number })),
   review: z.enum(['open', 'kept', 'undone', 'unkept', 'reported', 'overtaken']),
   later: optional(z.enum(['deleted', 'replaced'])),

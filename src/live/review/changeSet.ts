@@ -2,7 +2,7 @@ import path from 'node:path';
 import { Emitter } from '../../base/emitter.ts';
 import { KeyedQueue } from '../../base/keyedQueue.ts';
 import { t } from '../../base/l10n.ts';
-import { type Log, messageOf } from '../../base/log.ts';
+import { type Log, messageOf, reasonOf } from '../../base/log.ts';
 import { hasMixedEnds, inMannerOf, type Manner, mannerOf, plain, withMarkOf } from '../../session/lineEnds.ts';
 import { mergedInto } from '../../session/merge.ts';
 import type { CallId, TurnFile, TurnId, UnlistedChanges } from '../../session/model.ts';
@@ -30,6 +30,7 @@ import {
   goneContent,
   isKept,
   isRestorable,
+  isTooLarge,
   linkTarget,
   movedKey,
   utf8Text,
@@ -148,6 +149,7 @@ export interface UnreviewedFile {
   readonly links?: TurnFile['links'];
   readonly permissions?: TurnFile['permissions'];
   readonly form?: TurnFile['form'];
+  readonly noLines?: TurnFile['noLines'];
 }
 /** How a change set reads and writes files. Text goes through the editor, so that unsaved text stays. */
 export interface FileEffects {
@@ -1069,7 +1071,7 @@ export class ChangeSet {
       const list = [...[...files].map(entry), ...emptyFolders.map((name) => [`${name}/`, null])];
       return await this.#deps.store.put(Buffer.from(JSON.stringify(list)));
     } catch (error) {
-      this.#scan = { ...this.#scan, trouble: messageOf(error) };
+      this.#scan = { ...this.#scan, trouble: reasonOf(error) };
       return '';
     }
   }
@@ -1161,8 +1163,8 @@ export class ChangeSet {
       ...(who ? { callId: who.callId } : {}),
     });
     const now = this.#state.tracked.get(name);
-    const { form } = base === before ? counts : await this.#counts(file, base, to);
-    if (now && form) this.#state = withTracked(this.#state, name, { ...now, form });
+    const { form, noLines } = base === before ? counts : await this.#counts(file, base, to);
+    if (now && (form || noLines)) this.#state = withTracked(this.#state, name, { ...now, form, noLines });
   }
 
   /** The earlier content of a file, unless the store has lost it. */
@@ -1211,12 +1213,14 @@ export class ChangeSet {
     }
   }
 
-  async #counts(file: string, before: ContentKey, after: ContentKey): Promise<Pick<TurnChange, 'added' | 'removed' | 'form'>> {
+  async #counts(file: string, before: ContentKey, after: ContentKey): Promise<Counts> {
     const encoding = this.#deps.effects.encoding?.(file);
     const [old, fresh] = [await this.#bytes(before), await this.#bytes(after)];
     // As the editor reads it.
     const [from, to] = [old, fresh].map((bytes) => bytes && decoded(bytes, encoding));
-    if (!old || !fresh || from === undefined || to === undefined || from.length + to.length > LONGEST_COUNTED) return {};
+    if (!old || !fresh) return [before, after].some(isTooLarge) ? { noLines: 'large' } : {};
+    if (from === undefined || to === undefined) return { noLines: [old, fresh].some(isBinary) ? 'binary' : 'encoding' };
+    if (from.length + to.length > LONGEST_COUNTED) return { noLines: 'large' };
     const { read } = mannerOf(to);
     const counts = countLines(compareTexts(read(from), read(to)));
     const isOfForm = counts.added + counts.removed === 0 && before !== null && after !== null && before !== after;
@@ -1998,7 +2002,7 @@ export class ChangeSet {
       await writeState(this.#file, this.#state);
       this.#kept = { loaded: this.#kept.loaded };
     } catch (error) {
-      this.#kept = { ...this.#kept, unsaved: messageOf(error) };
+      this.#kept = { ...this.#kept, unsaved: reasonOf(error) };
       this.#deps.log.error('The changes under review could not be saved', error);
     }
   }
@@ -2040,6 +2044,8 @@ interface ComparedSegments {
   readonly manner: Manner;
   readonly like?: string | null;
 }
+
+type Counts = Pick<TurnChange, 'added' | 'removed' | 'form' | 'noLines'>;
 
 interface Compared {
   readonly of: readonly unknown[];
@@ -2086,8 +2092,13 @@ function isAnother(one: FileState | undefined, other: FileState | undefined): bo
   return one?.mode !== undefined && other?.mode !== undefined && one.mode !== other.mode;
 }
 
-function formIn({ form }: Pick<Tracked, 'form'>): Pick<TurnFile, 'form'> {
-  return form === undefined ? {} : { form };
+function formIn({ form, noLines }: Pick<Tracked, 'form' | 'noLines'>): Pick<TurnFile, 'form' | 'noLines'> {
+  return { ...(form === undefined ? {} : { form }), ...(noLines === undefined ? {} : { noLines }) };
+}
+
+/** What the editor shows as no text, whatever its encoding. */
+function isBinary(bytes: Buffer): boolean {
+  return bytes.includes(0);
 }
 
 function permissionsOf({

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { deflateRaw, deflateRawSync, inflateRaw } from 'node:zlib';
 import { t } from '../../base/l10n.ts';
-import { isMissing } from '../../base/log.ts';
+import { isMissing, reasonOf, systemCode } from '../../base/log.ts';
 import { endsIn } from '../../session/lineEnds.ts';
 import { discard, replaceFile } from '../../transport/replaceFile.ts';
 
@@ -47,7 +47,9 @@ export class ContentStore {
       this.#bytes += compressed.length;
     } catch (error) {
       discard(fresh);
-      throw error;
+      // Its whole path would be cut where the reason is shown.
+      const shown = `…/${path.basename(path.dirname(this.#folder))}/${path.basename(this.#folder)}`;
+      throw systemCode(error) === 'ENOTDIR' ? new Error(isFileOrFolderNow(shown, 'file'), { cause: error }) : error;
     }
     return hash;
   }
@@ -120,8 +122,13 @@ export function movedKey(content: string): string {
 }
 
 /** A content that could not be written, and the system's error. */
-export function unkeptFor(why: string, stamp: string): string {
-  return `unkept ${stamp} ${(why.split(/[,\n]/)[0] ?? '').slice(0, LONGEST_REASON)}`;
+export function unkeptFor(error: unknown, stamp: string): string {
+  return `unkept ${stamp} ${(reasonOf(error).split('\n')[0] ?? '').slice(0, LONGEST_REASON)}`;
+}
+
+/** For the user: the wrong kind of thing stands in a place that is written to. */
+export function isFileOrFolderNow(name: string, what: 'file' | 'folder'): string {
+  return t('{0} is a {1|file|folder} now. Move it away, then try again.', name, what === 'file' ? 1 : 2);
 }
 
 /** A content that was kept, and is not in the store any more. */
@@ -138,6 +145,11 @@ export function unreadContent(stamp = 'unknown'): string {
 export function whyUnkept(content: string | null): string | undefined {
   if (/^unkept (?:\S+ gone|.+ unread)$/.test(content ?? '')) return t('The files before this prompt are not known.');
   return /^unkept \S+ \S+ \d+ \d+ (.+)$/.exec(content ?? '')?.[1];
+}
+
+/** The file was larger than what is kept. */
+export function isTooLarge(content: string | null): boolean {
+  return /^unkept \S+ \S+ \d+ \d+$/.test(content ?? '');
 }
 
 /** The text of bytes that are UTF-8 as they are, with its byte order mark; undefined for others. */

@@ -2,10 +2,11 @@ import { constants } from 'node:fs';
 import { access, lstat, readdir, readlink, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { t } from '../../base/l10n.ts';
-import { messageOf, systemCode } from '../../base/log.ts';
+import { messageOf, reasonOf, systemCode } from '../../base/log.ts';
 import { isForeign, pathBelow, platform, realPathNow, spelledName } from '../../protocols/paths.ts';
 import { chmodReal, type LinkTo, moveReal, PlaceChanged, removeReal, writeReal } from '../../transport/realFiles.ts';
 import { explained } from '../../transport/replaceFile.ts';
+import { isFileOrFolderNow } from './contentStore.ts';
 
 /** The folders whose files are reviewed: the session's own, and the others of the workspace, none inside another. Absolute. */
 export interface Folders {
@@ -90,7 +91,7 @@ export async function checkPlace(root: string, name: string, overLink?: string):
   const folder = realPathNow(path.dirname(file));
   if (pathBelow(realPathNow(root), folder) === undefined) throw outside(name);
   const there = await lstat(file).catch(() => undefined);
-  if (there?.isDirectory()) throw new Error(t('{0} is a folder now. Move it away, then try again.', name));
+  if (there?.isDirectory()) throw new Error(isFileOrFolderNow(name, 'folder'));
   const isMeant = there?.isSymbolicLink() && overLink !== undefined && (await readlink(file).catch(() => undefined)) === overLink;
   if (there && !there.isFile() && !isMeant) throw changedSince(name);
   if (there?.isFile())
@@ -181,8 +182,8 @@ export function readable(name: string, error: unknown): unknown {
   if (error instanceof PlaceChanged || isOtherThing(error)) return changedSince(name);
   const refused = explained(name, error);
   if (refused !== error) return refused;
-  const [, reason] = (error instanceof Error && /^(E[A-Z0-9]+: [^,']+), \w+(?: '|$)/.exec(error.message)) || [];
-  return reason === undefined ? error : new Error(t('{0} could not be written: {1}', name, reason));
+  const reason = reasonOf(error);
+  return reason === messageOf(error) ? error : new Error(t('{0} could not be written: {1}', name, reason));
 }
 
 /** A folder or a link has come into the place of a file, or the other way round, as it was written. */

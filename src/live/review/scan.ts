@@ -2,7 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { lstat, open, readdir, readlink, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
-import { isMissing, messageOf } from '../../base/log.ts';
+import { isMissing, reasonOf } from '../../base/log.ts';
 import { pathBelow, realPathNow } from '../../protocols/paths.ts';
 import { type ContentStore, isKept, linkContent, movedKey, unkeptFor, unreadContent } from './contentStore.ts';
 import { type Folders, fileOf, placeOf, prefixOf } from './folders.ts';
@@ -263,7 +263,7 @@ async function stateOfListed(
   return await store.put(read.bytes).then(
     (content) => ({ content, stamp: isAsListed && !isYoung ? stamp : '', size, mode }),
     // The stamp is left out: the next scan tries again.
-    (error: unknown) => ({ content: unkeptFor(messageOf(error), stamp), stamp: '', size, mode, trouble: messageOf(error) }),
+    (error: unknown) => ({ content: unkeptFor(error, stamp), stamp: '', size, mode, trouble: reasonOf(error) }),
   );
 }
 

@@ -26,6 +26,7 @@ export interface Tracked {
   readonly mode?: number | undefined;
   readonly modeAfter?: number | undefined;
   readonly form?: TurnFile['form'] | undefined;
+  readonly noLines?: TurnFile['noLines'] | undefined;
 }
 export interface LineCounts {
   readonly added: number;
@@ -48,6 +49,7 @@ export interface TurnChange {
   readonly mode?: number | undefined;
   readonly modeAfter?: number | undefined;
   readonly form?: TurnFile['form'] | undefined;
+  readonly noLines?: TurnFile['noLines'] | undefined;
   /** What was to be reviewed before the prompt, of the file or of the one that was moved. */
   readonly was?: Was | undefined;
 }
@@ -118,6 +120,7 @@ const optional = z.optional;
 const mode = optional(z.int().check(z.gte(0), z.lte(0o777)));
 const content = z.nullable(z.string().check(z.regex(/^(?:[0-9a-f]{64}|unkept .*|link .*)$/s)));
 const form = optional(z.object({ before: z.string(), after: z.string() }));
+const noLines = optional(z.enum(['binary', 'large', 'encoding']));
 const reviews = z.enum(['open', 'kept', 'undone', 'unkept', 'overtaken']);
 const trackedFile = z.object({
   before: content,
@@ -129,6 +132,7 @@ const trackedFile = z.object({
   mode,
   modeAfter: mode,
   form,
+  noLines,
 });
 const stored = z.object({
   version: z.literal(2),
@@ -151,6 +155,7 @@ const stored = z.object({
           mode,
           modeAfter: mode,
           form,
+          noLines,
           was: optional(z.object({ before: content, from: optional(z.string()), mode })),
         }),
       ),

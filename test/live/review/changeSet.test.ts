@@ -999,10 +999,23 @@ test(
     const [row] = scene.changes.turnFiles('t')?.files ?? [];
     assert.deepEqual(
       [row?.review, row?.added, row?.whyUnkept, scene.changes.files[0]?.unkept],
-      ['open', undefined, 'ENOSPC: no space left', false],
+      ['open', undefined, 'no space left', false],
     );
     await scene.changes.settle(scene.path('a'), 'undo');
     assert.deepEqual([scene.read('a'), scene.names], ['one\n', []]);
+  }),
+);
+
+test(
+  'a file in the place of the folder in which texts are kept is said in words, of the change as well',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\n' });
+    const objects = path.join(scene.state, 'objects');
+    rmSync(objects, { recursive: true, force: true });
+    writeFileSync(objects, '');
+    await scene.turn('t', () => scene.write({ a: 'two\n' }));
+    const why = `…/${path.basename(scene.state)}/objects is a file now. Move it away, then try again.`;
+    assert.deepEqual([scene.changes.trouble, scene.changes.files[0]?.whyUnkept], [why, why]);
   }),
 );
 
@@ -1043,18 +1056,18 @@ test(
     assert.deepEqual([scene.names, review(scene, 't')], [['changed a'], ['a changed unkept']]);
     assert.deepEqual(
       [scene.changes.files[0]?.whyUnkept, scene.changes.turnFiles('t')?.files[0]?.whyUnkept],
-      Array(2).fill('ENOSPC: no space left'),
+      Array(2).fill('no space left'),
     );
     await assert.rejects(scene.changes.settle(scene.path('a'), 'undo'), /was not kept/);
     scene.write({ a: 'one\n' });
     await scene.changes.startTurn('t2');
-    assert.match(scene.changes.trouble ?? '', /ENOSPC/);
+    assert.equal(scene.changes.trouble, 'no space left');
     // Nor can decisions be kept: a folder stands where their file is written.
     scene.store.put = put;
     await scene.changes.look(undefined, true);
     mkdirSync(path.join(scene.state, 's.json.new'));
     await scene.turn('t3', () => scene.write({ a: 'three\n' }));
-    assert.match(scene.changes.trouble ?? '', /EISDIR/);
+    assert.equal(scene.changes.trouble, 'illegal operation on a directory');
     // Nothing at all is kept any more: a change is still told by the prompt it belongs to, and the user hears why it cannot be undone.
     rmSync(path.join(scene.state, 's.json.new'), { recursive: true });
     scene.store.put = async (bytes) => {
@@ -1067,7 +1080,7 @@ test(
       told += 1;
     });
     await scene.changes.startTurn('t4');
-    assert.deepEqual([told, /ENOSPC/.test(scene.changes.trouble ?? '')], [1, true]);
+    assert.deepEqual([told, scene.changes.trouble], [1, 'no space left']);
     scene.write({ a: 'four\n' });
     await scene.changes.look(undefined, true);
     assert.deepEqual(review(scene, 't4'), ['a changed open']);
@@ -1637,8 +1650,7 @@ test(
     await handle.close();
     const full = mock.method(prototype, 'writeFile', () => Promise.reject(new Error('ENOSPC: no space left on device, write')));
     await assert.rejects(scene.changes.settleAll('undo'), {
-      message:
-        'lib/notes.txt could not be written: ENOSPC: no space left on device\nplans.txt could not be written: ENOSPC: no space left on device',
+      message: 'lib/notes.txt could not be written: no space left on device\nplans.txt could not be written: no space left on device',
     });
     full.mock.restore();
     assert.deepEqual(
@@ -2058,6 +2070,28 @@ test(
         form,
       ]),
     );
+  }),
+);
+
+test(
+  'of a file without counted lines it is known why, also after a reload: a zero byte, its size, or its encoding',
+  inScene(async (scene) => {
+    const zeros = (text: string) => Buffer.from(`${text}\0`);
+    const latin = (text: string) => Buffer.from(text, 'latin1');
+    const long = (line: string) => `${line}\n`.repeat(300_000);
+    const huge = (size: number) => Buffer.alloc(size, 'x\n');
+    scene.write({ zeros: zeros('one'), latin: latin('zw\u00f6lf\n'), long: long('one'), huge: huge(9_000_000), text: 'one\n' });
+    await scene.turn('t', () =>
+      scene.write({ zeros: zeros('two'), latin: latin('f\u00fcnf\n'), long: long('two'), huge: huge(9_000_002), text: 'two\n' }),
+    );
+    const why = { huge: 'large', latin: 'encoding', long: 'large', text: undefined, zeros: 'binary' };
+    const known = () => [
+      Object.fromEntries(scene.changes.files.map((one) => [one.name, one.noLines])),
+      Object.fromEntries(scene.changes.turnFiles('t')?.files.map((one) => [path.basename(one.path), one.noLines]) ?? []),
+    ];
+    assert.deepEqual(known(), [why, why]);
+    await scene.reload().load();
+    assert.deepEqual(known(), [why, why]);
   }),
 );
 

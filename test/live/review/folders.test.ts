@@ -10,7 +10,7 @@ test('what the system refuses to write is named with its reason, without the cal
   t.after(() => rmSync(folder, { recursive: true }));
   const name = 'n'.repeat(300);
   await assert.rejects(putFile({ root: folder, below: name }, Buffer.from('text')), ({ message }: Error) => {
-    assert.match(message, new RegExp(`^${name} could not be written: E[A-Z]+: [^,']+$`));
+    assert.match(message, new RegExp(`^${name} could not be written: [a-z][^,':]+$`));
     return true;
   });
 });
