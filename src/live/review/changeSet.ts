@@ -6,7 +6,7 @@ import { type Log, messageOf, reasonOf } from '../../base/log.ts';
 import { hasMixedEnds, inMannerOf, type Manner, mannerOf, plain, withMarkOf } from '../../session/lineEnds.ts';
 import { mergedInto } from '../../session/merge.ts';
 import type { CallId, TurnFile, TurnId, UnlistedChanges } from '../../session/model.ts';
-import { type Correction, correctionTexts } from '../../session/proposal.ts';
+import { type Correction, correctionTexts, isOfProposal } from '../../session/proposal.ts';
 import {
   afterLineOf,
   afterText,
@@ -445,7 +445,7 @@ export class ChangeSet {
       const before = this.#scan;
       const { files, emptyFolders } = await this.#scanAnew(foldersOf(this.root, this.#deps.effects.folders(this.root)), pace);
       this.#underWay = { ...this.#underWay, inTurn: true };
-      const between = before.isRead ? (await changedBetween(before, this.#scan)).filter((name) => !this.#isOthers(name)) : [];
+      const between = before.isRead ? await this.#unknownAmong(await changedBetween(before, this.#scan)) : [];
       this.#state = withBetween(this.#state, between);
       for (const name of this.#state.tracked.keys()) await this.#absorbUser(name, files.get(name)?.content ?? (await this.#present(name)));
       const checkpoint = { turnId, files: await this.#keptList(files, emptyFolders), changes: [], burst: [], folders: [] };
@@ -458,13 +458,46 @@ export class ChangeSet {
     });
   }
 
+  /** Those of the files, as they were scanned, that neither another session's agent has changed nor an undo in another window. */
+  async #unknownAmong(names: readonly string[]): Promise<readonly string[]> {
+    const unknown: string[] = [];
+    for (const name of names)
+      if (!this.#isOthers(name) && !(await this.#isOurs(name, this.#scan.files.get(name)?.content ?? null))) unknown.push(name);
+    return unknown;
+  }
+
+  /**
+   * True where a file holds nothing but what it held around the agent's changes of it: they were undone, or brought back, all or some of them. Another
+   * window with the same conversation may have done it.
+   */
+  async #isOurs(name: string, now: ContentKey): Promise<boolean> {
+    const reviewed = [...this.#state.tracked].map(([file, one]) => ({ name: file, ...one }));
+    const undone = this.#state.checkpoints.flatMap(({ changes }) => changes.filter(({ review }) => review === 'undone'));
+    const all = [...reviewed, ...undone];
+    const isSide = all.some(
+      (one) => (one.name === name && [one.before, one.after].includes(now)) || (one.from === name && one.before === now),
+    );
+    // A file that was moved is back at its place.
+    if (isSide || (now === null && all.some((one) => one.name === name && one.from !== undefined))) return true;
+    const found = this.#state.tracked.get(name);
+    if (!found) return false;
+    const [before, after, text] = await Promise.all([found.before, found.after, now].map((one) => this.#shortTextOf(one)));
+    return (
+      now !== null &&
+      before !== undefined &&
+      after !== undefined &&
+      text !== undefined &&
+      isOfProposal(plain(before), plain(after), plain(text))
+    );
+  }
+
   #isOthers(name: string): boolean {
     return this.#deps.isOthers?.(fileOf(this.#folders, name), this.#scan.files.get(name)?.content ?? null) === true;
   }
 
   /**
    * These files have changed on the disk while no turn runs; absolute paths. An agent may have written them in the background, or the user in another
-   * program: they are told of, and are not under review. What is very much is found before the next prompt.
+   * program: they are told of, and are not under review.
    */
   changedBetween(files: readonly string[]): Promise<void> {
     return this.#run(async () => {
@@ -473,19 +506,18 @@ export class ChangeSet {
         this.#scan,
         files.flatMap((file) => nameOf(this.#folders, file) ?? []),
       );
-      if (names.length > MOST_LOOKED_AT) return;
       const changed: string[] = [];
+      const before = this.#state;
       for (const name of names) {
         const known = this.#scan.files.get(name);
         const state = await stateIn(this.#folders, name, this.#deps.store, known);
         if (state?.content === known?.content || this.#deps.isOthers?.(fileOf(this.#folders, name), state?.content ?? null)) continue;
-        changed.push(name);
+        if (!(await this.#isOurs(name, state?.content ?? null))) changed.push(name);
         this.#setScanned(name, state);
         await this.#absorbUser(name, state?.content ?? null);
       }
-      if (changed.length === 0) return;
-      this.#state = withBetween(this.#state, changed);
-      await this.#changed();
+      if (changed.length > 0) this.#state = withBetween(this.#state, changed);
+      if (this.#state !== before) await this.#changed();
     });
   }
 

@@ -684,6 +684,47 @@ test(
 );
 
 test(
+  'of very many files that change at once between prompts the first hundred are named without a prompt',
+  withFakeHost(['a'], async (fakeHost) => {
+    await fakeHost.start('a');
+    fakeHost.write('by the turn', '1\n');
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 1);
+    const many = Array.from({ length: 300 }, (_, at) => `many ${at}`);
+    for (const name of many) fakeHost.write(name, 'new\n');
+    fakeHost.sets.changedBetween(many.map((name) => fakeHost.path(name)));
+    await fakeHost.until(() => between(fakeHost, 'a').length > 0);
+    assert.deepEqual(between(fakeHost, 'a'), many.slice(0, 100).sort());
+  }),
+);
+
+test(
+  'what another window with the same conversation undoes is known as undone, by file and by hunk, and is not told of as changed between prompts',
+  withFakeHost(['a'], async (fakeHost) => {
+    const lines = Array.from({ length: 20 }, (_, at) => `line ${at}`);
+    const text = (all: readonly string[]) => `${all.join('\n')}\n`;
+    for (const name of ['hunk', 'whole', 'late', 'typed']) fakeHost.write(name, text(lines));
+    await fakeHost.start('a');
+    const agents = lines.with(2, 'agent').with(15, 'agent');
+    for (const name of ['hunk', 'whole', 'late', 'typed', 'made']) fakeHost.write(name, text(agents));
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 5);
+    fakeHost.write('hunk', text(lines.with(15, 'agent')));
+    fakeHost.write('whole', text(lines));
+    fakeHost.write('typed', text([...agents, 'somebody']));
+    rmSync(fakeHost.path('made'));
+    fakeHost.sets.changedBetween(['hunk', 'whole', 'typed', 'made'].map((name) => fakeHost.path(name)));
+    await fakeHost.until(() => between(fakeHost, 'a').length > 0);
+    assert.deepEqual(between(fakeHost, 'a'), ['typed']);
+    assert.deepEqual(fakeHost.rows('a'), ['hunk open -', 'late open -', 'made undone -', 'typed open -', 'whole undone -']);
+    fakeHost.write('late', text(lines));
+    await fakeHost.start('a', 't2');
+    assert.deepEqual(between(fakeHost, 'a'), ['typed'], 'nor where it is found with the next prompt');
+    fakeHost.end('a', 't2');
+  }),
+);
+
+test(
   'what another session’s agent writes is not told of as changed between the prompts of this one',
   withFakeHost(['a', 'b'], async (fakeHost) => {
     fakeHost.write('x', 'old\n');
