@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { effectWords, leftWords, restoredWords, restoreQuestion } from '../../src/editor/review/restoreWords.ts';
+import { effectWords, leftWords, previewTitle, restoredWords, restoreQuestion } from '../../src/editor/review/restoreWords.ts';
 import type { RestoredFile } from '../../src/live/review/changeSet.ts';
 
 test('each file of a restore says what will happen to it, a moved one once, and the question counts them', () => {
@@ -20,11 +20,11 @@ test('each file of a restore says what will happen to it, a moved one once, and 
   ];
   assert.deepEqual(effectWords({ turnId: 't', files, unwatched: ['dist'], between: ['mine', 'yours'] }).split('\n'), [
     `Not changed: ${refused}`,
-    'other — goes back to how it was, other changes are lost',
+    'other — goes back to how it was · other changes are lost',
     'big — cannot be undone',
-    'mixed — goes back to how it was, other changes stay',
+    'mixed — goes back to how it was · other changes stay',
     'fresh — will be deleted',
-    'edited/to → from — moves back, goes back to how it was',
+    'edited/to → from — moves back · goes back to how it was',
     'gone — comes back',
     'moved/to → old — moves back',
     'plain — goes back to how it was',
@@ -41,4 +41,6 @@ test('a restore of thousands of files lists some of them, and the question count
   const files = Array.from({ length: 2101 }, (_, at): RestoredFile => ({ name: `f${at}`, how: 'delete' }));
   assert.match(effectWords({ turnId: 't', files, unwatched: [], between: [] }), /f19 — will be deleted\n… \+2081$/);
   assert.match(restoreQuestion(files), /^Restore 2101 files/);
+  assert.equal(previewTitle(100, files), 'Restore Files (100/2101)', 'not all of them have a diff');
+  assert.equal(previewTitle(2, files.slice(0, 2)), 'Restore Files');
 });

@@ -21,7 +21,17 @@ import {
 } from './changesTree.ts';
 import { DELETED_AFTER, DELETED_BEFORE, noChangeHere, openTextDiff, REVIEW_SCHEME } from './documents.ts';
 import { covers, type FileHunks, ReviewedHunk, takesTyped, uriInFront } from './fileHunks.ts';
-import { besideWords, effectWords, isLeft, leftWords, listed, reasonWords, restoredWords, restoreQuestion } from './restoreWords.ts';
+import {
+  besideWords,
+  effectWords,
+  isLeft,
+  leftWords,
+  listed,
+  previewTitle,
+  reasonWords,
+  restoredWords,
+  restoreQuestion,
+} from './restoreWords.ts';
 import { diffsOf } from './severalDiffs.ts';
 
 const VIEW = 'parley.changes';
@@ -275,20 +285,20 @@ export class ChangesReview implements Disposable {
     }
     let answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, ...buttons, diffs);
     if (answer === diffs) {
-      await this.#showPreview(session.id, turnId);
+      await this.#showPreview(session.id, preview);
       answer = await vscode.window.showWarningMessage(question, ...buttons);
     }
     return answer === both ? 'both' : answer === files ? 'files' : undefined;
   }
 
-  async #showPreview(id: SessionId, turnId: TurnId): Promise<void> {
+  async #showPreview(id: SessionId, { turnId, files }: RestorePreview): Promise<void> {
     const texts = (await this.#sets.of(id)?.previewTexts(turnId, MOST_PREVIEWED)) ?? [];
     const resources = texts.map(({ path: file, present, target }) => [
       vscode.Uri.file(file),
       this.#hunks.showText('present', file, present ?? ''),
       this.#hunks.showText('restored', file, target ?? ''),
     ]);
-    await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Restore Files'), resources);
+    await vscode.commands.executeCommand('vscode.changes', previewTitle(resources.length, files), resources);
   }
 
   /**

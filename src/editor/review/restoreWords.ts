@@ -34,6 +34,11 @@ export function restoreQuestion(files: readonly RestoredFile[]): string {
   return t('Restore {0} to before this prompt? You can undo this.', filesWord(files.filter((one) => !isLeft(one))));
 }
 
+/** The title of the diffs, of which there are none for files that are no text, and not of very many. */
+export function previewTitle(shown: number, files: readonly RestoredFile[]): string {
+  return shown < files.length ? `${t('Restore Files')} (${shown}/${files.length})` : t('Restore Files');
+}
+
 export function leftWords(left: readonly RestoredFile[]): string {
   return t('Not changed: {0}', filesWord(left));
 }
@@ -74,9 +79,9 @@ function outcomeOf({ name, how, users, refused, back }: RestoredFile): string {
   const own = users && effectWord(users);
   if (back) {
     const effects = [effectWord('move'), ...(back.rewritten ? [effectWord('rewrite')] : []), own];
-    return `${name} → ${back.name} — ${effects.filter(Boolean).join(', ')}`;
+    return `${name} → ${back.name} — ${effects.filter(Boolean).join(' · ')}`;
   }
-  return `${name} — ${[how === 'unknown' ? t('cannot be undone') : effectWord(how), own].filter(Boolean).join(', ')}`;
+  return `${name} — ${[how === 'unknown' ? t('cannot be undone') : effectWord(how), own].filter(Boolean).join(' · ')}`;
 }
 
 const EFFECTS = ['delete', 'create', 'rewrite', 'move', 'restored', 'kept', 'lost', 'none'] as const;
