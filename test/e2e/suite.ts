@@ -113,7 +113,8 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     // An agent host outlives its window, and a test that failed has not stopped it.
     const host = scene && runningHost(path.join(scene.storage, 'host'));
     if (host) process.kill(host.pid, 'SIGKILL');
-    rmSync(temp, { recursive: true, force: true });
+    // What is ending may write its last.
+    rmSync(temp, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     for (let wait = 0; wait < 50 && agents.some(isAlive); wait += 1) await pause(100);
     await prepared?.end();
     assert.deepEqual(agents.filter(isAlive), [], 'agents outlive the server');
