@@ -2,6 +2,8 @@ import { readJson } from '../base/json.ts';
 
 /** Longer texts are parsed each by itself: too few come. */
 const LONGEST = 4096;
+/** Texts in a row that did not fit the template before another one is looked for: a few in the middle of a flood are not worth it. */
+const MISSES = 3;
 /** Strings in which two texts may differ: an id, a time, the words. Beyond them parsing anew is as fast. */
 const MOST_HOLES = 4;
 const [QUOTE, BACKSLASH] = ['"', '\\'];
@@ -22,15 +24,17 @@ interface Template {
  */
 export class LikeLines {
   #last = '';
+  #misses = 0;
   #template: Template | undefined;
 
   /** undefined for text that is not JSON. */
   read(text: string): unknown {
     const value = this.#template && filled(this.#template, text);
+    this.#misses = value ? 0 : this.#misses + 1;
     if (value) return value;
     const parsed = readJson(text);
     if (text.length > LONGEST || typeof parsed !== 'object' || parsed === null) return parsed;
-    this.#template = templateOf(this.#last, text, parsed) ?? this.#template;
+    if (this.#misses >= MISSES) this.#template = templateOf(this.#last, text, parsed) ?? this.#template;
     this.#last = text;
     return parsed;
   }
