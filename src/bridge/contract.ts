@@ -31,7 +31,7 @@ export type ToView =
     }
   /** Puts something into the composer: text at the caret, or an attachment. */
   | { readonly type: 'insert'; readonly content: Content }
-  /** The page keeps the picture that the clipboard may hold, while the host reads the selection of the terminal by it. */
+  /** The page keeps the clipboard's picture, if any, while the host uses the clipboard to read the terminal's selection. */
   | { readonly type: 'keepPicture' }
   /** The message of that turn goes into the composer, to be sent in its place. */
   | { readonly type: 'edit'; readonly sessionId: SessionId; readonly turnId: string }

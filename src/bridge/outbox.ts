@@ -20,7 +20,7 @@ export type Schedule = (flush: () => void) => void;
 /** Judges an approval for the view. */
 export type JudgeApproval = (session: Session, ask: Approval) => ApprovalAnswers;
 
-/** Milliseconds of a frame in which approvals are judged: a hundred may be open, each a command as long as any, and the editor waits. */
+/** Milliseconds per frame for judging approvals. A hundred long commands may be open, and the editor waits meanwhile. */
 const JUDGED_FOR_MS = 8;
 
 /**

@@ -56,7 +56,7 @@ export function editorCommands(deps: EditorActionDeps) {
     'parley.addTerminal': async (from?: unknown) => {
       // With a terminal, the editor itself says that nothing is selected.
       if (!vscode.window.activeTerminal) return void vscode.window.showInformationMessage(vscode.l10n.t('Nothing found'));
-      // A clipboard without text may hold a picture, which only a page can put back: it does, and calls this command once more.
+      // A clipboard without text may hold a picture. Only a page can restore it, so the page does and calls this command again.
       const isKept = from === PICTURE_KEPT || (await vscode.env.clipboard.readText()) !== '';
       if (!isKept && (await chat.keepPicture())) return;
       await chat.insert(attached(vscode.l10n.t('Terminal'), await terminalSelection(deps.newId(), from === PICTURE_KEPT)));

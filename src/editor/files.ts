@@ -229,7 +229,7 @@ async function typedInto(document: vscode.TextDocument, wantedOf: (now: string) 
   }
 }
 
-/** A text that settings make read-only changes on the screen, and nothing saves it: it is put back there, and its file is written. */
+/** Writes the file of a document that settings make read-only: the editor shows the change but cannot save it, so the document is put back. */
 async function saveReadOnly(
   document: vscode.TextDocument,
   before: string,

@@ -39,7 +39,7 @@ export function mergedLines(
   return [...lines, ...unknown];
 }
 
-/** Nobody has said anything in it: it is named as its agent. Another window has just begun it, or was killed before its first prompt. */
+/** True for a session without a prompt, which has its agent's name. Another window has just begun it, or was killed before the first prompt. */
 function isEmpty({ state, title, agentName, profile }: RunningLine): boolean {
   return state === 'idle' && (title === '' || title === agentName || title === profile.name);
 }
@@ -60,7 +60,7 @@ function withoutEmpty(known: readonly KnownLine[], active: SessionId | undefined
 function merged(group: readonly KnownLine[], there: RunningLine | undefined, active: SessionId | undefined): SessionLine {
   const byTime = group.toSorted((a, b) => b.at - a.at);
   const open = byTime.filter(({ state }) => state !== 'past');
-  // Any of them catches up with its host. The one with most files has most to keep and undo.
+  // Each conversation catches up with its host; the one with the most files has the most to keep and undo.
   const byFiles = (open.length > 0 ? open : byTime).toSorted((a, b) => rank(b, active) - rank(a, active) || b.files - a.files);
   const shown = there || open.length > 0 ? byFiles[0] : byTime[0];
   const newest = byTime[0];

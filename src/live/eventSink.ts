@@ -87,7 +87,7 @@ function withTime(event: SessionEvent, session: Session, now: () => number): Ses
 
 /** Most parts a turn keeps. Every change copies the list, so an endless turn would cost ever more. */
 export const MOST_PARTS = 5000;
-/** Removed at a time, and grown by before a turn is looked at again: both read every part. */
+/** Parts removed at a time, and parts added before the next look. Both read every part, so they must be rare. */
 export const AT_A_TIME = 1000;
 
 /**

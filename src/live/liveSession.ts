@@ -569,7 +569,7 @@ export class LiveSession implements HostedSession {
   }
 }
 
-/** True while an agent that was started tells what was before. A lost connection that is opened again has a note: its turn went on. */
+/** True while a started agent replays the conversation. After a reconnection the link has a note instead: its turn went on. */
 function isToldAgain({ partial, link }: Session): boolean {
   return partial === true || (link.state === 'opening' && link.note === undefined);
 }

@@ -530,7 +530,7 @@ const ALLOWS_THE_REST =
 
 interface ListedWord {
   readonly looks: string;
-  /** No letter follows it; a long word may have any ending, and those of scripts without blanks have none. */
+  /** The word must end here. A long word may have any ending, and words of scripts without blanks have none. */
   readonly isWhole: boolean;
 }
 

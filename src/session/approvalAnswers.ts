@@ -95,7 +95,7 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: AnswerSetting)
   const offered = by('allow_always');
   const lasts = allowing.length === 0 && !ask.ours && offered.length > 0 && (found.length > 0 || isChange(ask));
   const rule = once && standard && !grave ? sessionRule(suggestedRules(ask, cwd)) : undefined;
-  // One press for a command is not for every later one, of which the dangerous ones would come without a question.
+  // The answer to one command must not cover every later one: dangerous ones would come without a question.
   const command = ask.detail.type === 'command' ? ask.detail.command : undefined;
   const isReplaced = (option: Option) => isTooWide(option, ask) || (rule && command !== undefined && namesAll(option.label, command));
   const wider = offered

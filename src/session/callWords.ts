@@ -30,7 +30,7 @@ export type CallGroup = 'read' | 'list' | 'look' | 'search' | 'run';
 
 type Stage = 'running' | 'done' | 'failed' | 'rejected' | 'cancelled';
 
-/** An answer of the user, in its agent's words, because of which that did not ask about a call. */
+/** An earlier answer of the user, in the agent's words, that covers a call the agent did not ask about. */
 interface Remembered {
   readonly agent: string;
   readonly answer: string;
@@ -537,7 +537,7 @@ export function hasRun(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals
   return stage !== 'failed' || commandWords(call, session, stage).problem !== undefined;
 }
 
-/** One answer comes before its question, which goes where the row is cut; several stand each behind theirs. */
+/** A single answer stands before its question, because the end of a narrow row is cut; several answers each follow their question. */
 function answeredWords({ values }: Extract<Decision, { kind: 'answers' }>): CallWords {
   const given = values.filter((field) => field.values.some(Boolean));
   const thing =
@@ -563,7 +563,7 @@ export function ranFor(call: ToolCall): number | undefined {
 
 // --- rules
 
-/** In UTF-16 units; of a longer command the words hold the beginning, and only a rule about all of it is suggested. */
+/** In UTF-16 units. A longer command is named by its beginning, and only a rule for its whole text is suggested. */
 export const LONGEST_NAMED = 300;
 /** The sign for anything in a pattern of a rule. */
 export const ANY = '*';

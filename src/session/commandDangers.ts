@@ -60,8 +60,8 @@ export interface Danger {
 const GRAVE: ReadonlySet<DangerKind> = new Set(['answers', 'root', 'pipe', 'hidden', 'outside', 'steers']);
 
 /**
- * With one of these, no surface puts the focus on an answer that allows, and nothing allows more than this once. Files of build tools are changed
- * all day: they are marked, not grave.
+ * True when one of these is grave: then no surface focuses an answer that allows, and nothing wider than once is offered. Build files change
+ * all day, so they are marked but not grave.
  */
 export function isGrave(dangers: readonly Danger[]): boolean {
   return dangers.some(({ kind, why, grave = GRAVE.has(kind) && why !== 'build' }) => grave);
@@ -222,7 +222,7 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
 const ENV_LINE = /^(?:-[a-z0]{0,9}S|--split-string=)(?=.)/;
 const SHELL = /^(?:r?(?:ba|z|da|k|mk|pdk|c|tc|fi|a|ya|o|po|bru|hu|i|x|ng)?sh|elvish|nu|xonsh|oil)$/;
 const POWERSHELL = /^(?:powershell|pwsh)$/;
-/** Programs that run a command besides these: given in another way, or behind options that are judged as those of a plain program. */
+/** Further programs that run a command: they get it in another way, or after options that are judged like those of a plain program. */
 const RUNNERS = new Set(
   `runas alias eval openconsole wt forfiles iex invoke-expression invoke-command icm cmd %comspec% trap script su sg runuser pkexec setpriv capsh ssh
   sshpass ssh-agent tmux screen dtach expect ltrace valgrind gdb perf rr hyperfine systemd-run systemd-inhibit start-stop-daemon daemonize xvfb-run
@@ -241,7 +241,7 @@ const RUNNERS = new Set(
 const OWN_OPTIONS = /^(?:vim?|nvim|less|man|tar|rg|sort|split|zip|wget|g?make|just|rsync)$/;
 const FINDS_AND_RUNS = /^-(?:exec|ok)(?:dir)?$/;
 const COMPILER = /^(?:[\w.]+-)*(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|gfortran|gdc|gnat|cpp)(?:-[\d.]+)?$/;
-/** Before the program that starts the compiler's own ones, and its arguments behind commas. */
+/** The option that names a wrapper for the compiler's own programs; its arguments follow after commas. */
 const WRAPPER_OPTION = /^--?wrapper(?:=|$)/;
 /** Programs that run what follows one of these words. */
 const CARRIERS: readonly { readonly name: RegExp; readonly word: RegExp }[] = [
@@ -374,7 +374,7 @@ const RUNS_BY_STATEMENT = /\b(?:e?syscmd|child_process|run(?:Program|NonMongoPro
 /** Names that decide what another program runs. */
 export const STEERING_VARIABLE =
   /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PYTHONHOME|PYTHONBREAKPOINT|PERL5(?:OPT|LIB|DB)|RUBY(?:OPT|LIB)|npm_config_(?:script_shell|(?:user|global)config)|RIPGREP_CONFIG_PATH|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_CONFIG_(?:COUNT|PARAMETERS|GLOBAL|SYSTEM|(?:KEY|VALUE)_\d+)|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL|HOME|USERPROFILE|(?:LOCAL)?APPDATA|XDG_(?:CONFIG|DATA|STATE)_(?:HOME|DIRS)|ZDOTDIR|GIT_(?:COMMON_)?DIR|GIT_WORK_TREE|NODE_PATH|CLASSPATH|CARGO_HOME|GNUPGHOME|DOCKER_(?:HOST|CONFIG)|KUBECONFIG|(?:npm_config|NPM_CONFIG)_(?:registry|REGISTRY|prefix|PREFIX)|PIP_(?:EXTRA_)?INDEX_URL|PIP_CONFIG_FILE|UV_(?:DEFAULT_)?INDEX(?:_URL)?)$/;
-/** Those of them that only say where other programs look: a place of the session's own, or one made empty for it, holds nothing new. */
+/** Variables that only say where other programs look. A place in the session's folder, or a new empty one, holds nothing new. */
 const PLACE_VARIABLE = /^(?:HOME|USERPROFILE|(?:LOCAL)?APPDATA|XDG_\w+|ZDOTDIR|GIT_(?:COMMON_)?DIR|GIT_WORK_TREE|CARGO_HOME|GNUPGHOME)$/;
 const NOTHING_NEW =
   /^(?:|\/dev\/null|\/nonexistent|~|\$\{?HOME\}?|(?:\$\{?PWD\}?\/|\.\/)?\.git\/?|\.|\$\{?PWD\}?|\$\(mktemp -d\)|\$\(git rev-parse --(?:git-dir|show-toplevel)\))$/;
@@ -383,7 +383,7 @@ const PROGRAM_VARIABLE =
   /^(?:SHELL|CC|CXX|CPP|LD|AR|MAKE|RUSTC|CARGO|PYTHON|npm_config_node_gyp)=(?!\/(?:usr\/|opt\/homebrew\/)?(?:local\/)?s?bin\/[\w.+-]+$).*[\\/]/s;
 /** Those that a shell has already given on, or uses itself. */
 const LASTS = /^(?:PATH|HOME|SHELL|PROMPT_COMMAND|LD_\w+|DYLD_\w+)$/;
-/** Values of these with which nothing is shown, edited or asked for, and a cache of compilers. */
+/** Values that make these variables do nothing (`true`, `cat`), and a cache of compilers. */
 const DOES_LITTLE = /^(?:(?:\/(?:usr\/)?bin\/)?(?:cat|true|false|:|less|more|echo|none|sccache|ccache)|\/dev\/null|)$/;
 /** Lists of folders in which programs, or parts of them, are looked for. */
 const FOLDER_LIST = /^(?:PATH|PYTHONPATH|NODE_PATH|CLASSPATH|PERL5LIB|RUBYLIB|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH)$/;
@@ -423,8 +423,8 @@ const LONGEST_FOLDER = 500;
 /** Programs around a program: `sudo env nice …`. */
 const MOST_WRAPPERS = 12;
 /**
- * Words that are judged in all dialects, each again behind every program around it, and UTF-16 units that are read, those of a text within a text again.
- * No line that people read needs as many, and a command must not stop the editor.
+ * The most words judged, in all dialects together; a word counts again for each program around it. Judging more would block the editor, and no
+ * line that people read needs as many. The UTF-16 units read are bounded as well; a text within a text counts again.
  */
 const MOST_JUDGED = 6000;
 const MOST_READ = 120_000;
@@ -479,7 +479,7 @@ class Judge {
     if (before) this.#folder.endText(before);
   }
 
-  /** Takes a part of the work that is left; where there is not enough, nothing more is judged, and the user is told. */
+  /** Takes an amount of the work that is left. False when there is not enough: judging ends there, and the user is told. */
   #has(what: keyof Work, amount: number): boolean {
     const before = this.#work[what];
     this.#work[what] -= amount;
@@ -706,7 +706,7 @@ class Judge {
       if (command && scope.piped && STANDARD_INPUT.test(command.text)) return this.#at('pipe', command, scope, true);
       this.#judgeWords(end < from && TAKES_PLACE.test(program) ? behind.slice(1) : behind, inside);
     } else if (RUNNERS.has(program)) {
-      // Where the command begins is not known of each of these, but a program that may do harm shows it, and so does a text with blanks.
+      // These do not all say where the command begins; a program that may do harm shows it, and so does a text with blanks.
       const isKnown = ({ text }: ShellWord) => SHELL.test(nameOf(text)) || RULES.has(nameOf(text)) || WRAPPERS.has(nameOf(text));
       const at = args.findIndex(isKnown);
       if (at >= 0) this.#judgeWords(args.slice(at), inside);
@@ -1133,7 +1133,7 @@ class Judge {
       const variable = this.#variableOf(folder);
       const values = variable && this.#variables.valuesOf(variable.name);
       if (variable && !values) {
-        // Actions in an unknown folder matter, going there does not. A shell may stay there, so no rule answers.
+        // Only what runs in an unknown folder matters, not going there. The shell may stay there, so no rule answers.
         this.#unknownFolder = { word: folder, scope };
         this.#reach.changes();
       } else if (variable && values) {
@@ -1328,7 +1328,7 @@ class Judge {
     return isOutside(path, this.#cwd, this.#folder.now);
   }
 
-  /** The first path outside decides: the others are not read, since a line may name thousands. */
+  /** True for the first path outside. It decides, and the others are not read, because a line may name thousands. */
   #isFirstOutside(path: string): boolean {
     return !this.#isOutsideKnown && this.#isOutside(path);
   }

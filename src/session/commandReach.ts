@@ -22,7 +22,10 @@ import { guessAt, type ShellWord } from './shellWords.ts';
 
 /** Effects of a command beyond running the program that its first word names. */
 export interface Reach {
-  /** Where the words end that name other programs, and options and folders by which one runs something else: a pattern has to name all of them. */
+  /**
+   * The end of the words that decide what runs: programs, and the options and folders by which they run something else. A pattern has to name
+   * all of them.
+   */
   readonly named: number;
   /** The same with the scripts of interpreters. */
   readonly scripts: number;
@@ -41,7 +44,7 @@ const MOST_WRITES = 60;
 const MOST_PLACES = 100;
 /** Paths whose text alone shows whether they are outside. */
 const IN_SIGHT = /^(?:[\\/~$%-]|[A-Za-z]:)|(?:^|[\\/])\.\.(?:[\\/]|$)/;
-/** Words that are looked at in all, each again behind every program around it; a command with more is covered by nothing wide. */
+/** The most words looked at; a word counts again for each program around it. No wide rule covers a command with more. */
 const MOST_WORDS = 3000;
 /** A glob is compared with each name of the list, which costs as much as so many words. */
 const GLOB_COST = 50;
@@ -82,7 +85,7 @@ export class ReachFinder {
     if (word) this.#named = Math.max(this.#named, isPlaced ? word.to : Number.POSITIVE_INFINITY);
   }
 
-  /** Where an interpreter reads a script: a rule may be for all of them, but none such is suggested. */
+  /** Notes an interpreter that reads a script. A rule may cover all scripts, but no such rule is suggested. */
   runsScript(word: ShellWord | undefined, isPlaced: boolean): void {
     if (word) this.#scripts = Math.max(this.#scripts, isPlaced ? word.to : Number.POSITIVE_INFINITY);
   }

@@ -34,7 +34,7 @@ export interface Rule {
   /** The effect is irreversible, or reaches further than the files at hand. */
   readonly grave?: true;
   readonly why?: GuardReason;
-  /** Whether the call does it; a word is the last one that shows it. `listed`: another program puts in its last arguments. */
+  /** True, or the last word that shows it, when the call does this. `listed`: another program supplies its last arguments. */
   readonly when?: (call: ProgramCall, listed: boolean) => boolean | ShellWord;
 }
 

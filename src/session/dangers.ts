@@ -70,7 +70,7 @@ function inWordsOnly({ title, detail }: Approval, cwd: string): readonly Danger[
   return [{ kind: 'unsure', ...(isUntold || dangers.length > 0 ? { grave: true } : {}) }, ...dangers];
 }
 
-/** The same where not even the kind says that something runs: only what prose does not look like. */
+/** The same for calls whose kind does not say that something runs: takes only what does not look like prose. */
 function inUntoldWords({ title, detail }: Approval, cwd: string): readonly Danger[] {
   if (detail.type !== 'text' || detail.markdown) return [];
   const words = detail.text.slice(0, LONGEST_UNTOLD).replaceAll(/^\s*```.*$/gm, '');
@@ -120,7 +120,7 @@ export const MAY_RUN =
  */
 const UNPROTECTED = /(?:^| )(?:dangerously\S*|sudo|elevated|(?:disable|no|without|skip|bypass)_?(?:the_?)?sandbox\S*)$/i;
 
-/** Dangers of what a call brings besides the part that is asked about, or instead of one: its members may be carried out as well. */
+/** Dangers in the other members of a call's input, which the agent may carry out as well. */
 function inMembers({ title, detail, beside = [], toolKind }: Approval, own: readonly Member[], cwd: string): readonly Danger[] {
   const shown = [detail, ...beside].flatMap((one) => (one.type === 'text' ? [one.text] : []));
   const found = [...own, ...beside.flatMap((one) => (one.type === 'text' ? membersOfDetail(one) : []))];

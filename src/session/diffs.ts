@@ -44,7 +44,7 @@ export function doneSides(diffs: readonly Diff[], present: string | null | undef
   return sides(text, after);
 }
 
-/** The text before excerpts that are at their lines from top to bottom, as those of one patch do: then none moves another. */
+/** Takes back excerpts that are in order from top to bottom at their lines, as those of one patch are, so that none moves another. */
 function undoTogether(diffs: readonly Diff[], text: string | null, search: BoundedSearch): string | undefined {
   if (text === null || diffs.length < 2) return undefined;
   const spots: Spot[] = [];
@@ -73,7 +73,9 @@ function sides(before: string | null, after: string | null): Located {
   return { ok: true, sides: { before, after } };
 }
 
-/** Excerpts of one proposal all count in the text before it; where that does not fit, each counts in what the one before it made. */
+/**
+ * Applies excerpts whose lines all count in the text before the proposal; when that does not fit, each counts in the result of the one before.
+ */
 function applyAll(diffs: readonly Diff[], before: string | null): string | Located {
   if (before === null) return diffs.length === 1 && diffs[0]?.before === null ? plain(diffs[0].after ?? '') : CHANGED;
   const spots: Spot[] = [];

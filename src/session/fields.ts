@@ -75,7 +75,7 @@ export function problemText(field: Field, values: readonly string[]): string | u
   }
 }
 
-/** The allowed ones, or the first or last of them: "1 … 10", "1, 2, 3, …", "…, 8, 9, 10". A fraction is told from whole numbers by examples. */
+/** The allowed numbers in words: "1 … 10", "1, 2, 3, …", "…, 8, 9, 10". Examples show whether fractions are allowed. */
 function wholeNumbers({ min, max }: Field, values: readonly string[]): string {
   const last = max === undefined ? undefined : Math.floor(max);
   const isFraction = values.some((value) => Number.isFinite(Number(value)));

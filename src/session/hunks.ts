@@ -8,7 +8,7 @@ export interface DiffLine {
   /** 1-based; absent where the side has no such line or its number is unknown. */
   readonly before?: number;
   readonly after?: number;
-  /** It has a line end, and the line on the other side that is the same has none: the only difference. */
+  /** True when a line end is the only difference: this line has one, the same line on the other side has none. */
   readonly ends?: true;
 }
 export interface Hunks {
@@ -20,7 +20,7 @@ export interface Hunks {
 }
 
 const LONGEST = 400_000;
-/** Beyond, comparing line by line takes too long: the lines that occur once on either side are held on to then. */
+/** With more edits, comparing line by line takes too long; lines that occur once on each side then anchor the comparison. */
 const MOST_EDITS = 300;
 /** Lines of both sides that are compared by those; a longer comparison is not useful here. */
 const MOST_LINES = 20_000;

@@ -18,7 +18,7 @@ interface OuterText {
 
 /** A function or an alias in the place of `cd`. */
 const REPLACES_CD = /\b(?:cd|pushd|chdir)[\s"']*(?:\(|=)|\bfunction\s+(?:cd|pushd|chdir)\b/;
-/** Blocks, jobs in the background, and words by which a shell runs a list in another order, leaves out a part of it, or goes on after a failure. */
+/** Blocks, background jobs, and words that make a shell run a list in another order, skip a part of it, or go on after a failure. */
 const BLOCKS =
   /[(){}`]|(?<![&>])&(?![&>])|\b(?:if|while|until|for|case|select|repeat|function|eval|source|trap|exec|alias|builtin|command|enable|unset|shopt|coproc)\b|(?:^|[;&|\n])\s*\.\s|\bset\s+\+|\+[eo]/;
 
@@ -32,7 +32,7 @@ export class LineFolder {
   /** The text is a list of commands without blocks, so that each of them runs, in the order written. */
   readonly #isPlainList: boolean;
   #now: string;
-  /** Where a command behind `;` runs: in another folder than the first only where the shell would have ended without `cd`. */
+  /** The folder of a command after `;`. It differs from the first one only when a failed `cd` would have ended the shell. */
   #start: string;
   /** Where the `cd` just before leads. */
   #went: { readonly to: string; readonly alone: boolean } | undefined;

@@ -81,7 +81,7 @@ export interface QueuedPrompt {
   readonly content: readonly Content[];
   /** The turn it is said instead of. */
   readonly replaces?: TurnId;
-  /** The turn before it was stopped, failed or did not accept it: it is sent only when the user asks for that. */
+  /** Held because the turn before it was stopped, failed or did not accept it. It is sent only when the user says so. */
   readonly held?: true;
   /** The failed turn it tries again. */
   readonly again?: TurnId;
@@ -165,7 +165,7 @@ export interface UnlistedChanges {
   readonly files: number;
   /** Ignored files that changed, and ignored folders in which something did, relative to the session's folder. */
   readonly folders: readonly string[];
-  /** Files that changed on the disk after the turn, before the next one: by the agent, by the user, or by another program. */
+  /** Files that changed on disk between this turn and the next: by the agent, the user or another program. */
   readonly between?: readonly string[];
 }
 /** Parts are in the order in which they were first mentioned, and never move. `parent` names the call of the sub-agent they belong to. */

@@ -113,7 +113,7 @@ export function withdrawCall(turn: Turn, id: CallId): Turn {
   return inCall(turn, id, (call) => (call.withdrawn || call.decision ? call : { ...call, withdrawn: true }));
 }
 
-/** The open asks of the turn will not be answered any more: their calls keep that, as they did not get to run. */
+/** Marks the calls of the turn's open asks as withdrawn: nobody will answer, and the calls never ran. */
 export function leaveUnanswered(turn: Turn, asks: readonly Ask[]): Turn {
   return asks.reduce((now, ask) => {
     const { callId, turnId, decision, kind, ours } = ask;
@@ -182,8 +182,8 @@ function inCall(turn: Turn, id: CallId, change: (call: ToolCall) => ToolCall): T
 }
 
 /**
- * The places of parts, by id; handed on from a list to the one that grows out of it, for a turn of thousands of parts would be searched for every
- * piece of text. It knows every id of those lists, so what it does not know is in none of them.
+ * The index of each part, by id, passed on from a list to the list made from it: otherwise every piece of text would search a turn of thousands
+ * of parts. It has every id of those lists, so an unknown id is in none of them.
  */
 const places = new WeakMap<readonly Part[], Map<PartId, number>>();
 

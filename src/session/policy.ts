@@ -136,7 +136,9 @@ function rejects(rule: ApprovalRule, ask: Approval, place: RuleContext): boolean
   }
 }
 
-/** True when the rule covers a command if words that the shell puts in are what it names: only a rule of its very words allows such a command. */
+/**
+ * True when the rule would cover the command for some value of what the shell fills in. Only a rule with its exact words allows such a command.
+ */
 function mayReject({ kind, pattern, decision }: ApprovalRule, ask: Approval, place: RuleContext): boolean {
   if (decision !== 'reject' || (kind !== 'command' && kind !== 'execute') || pattern === undefined) return false;
   const guessers = withBare(pattern.toLowerCase()).map(wordsGuesser);
@@ -154,7 +156,10 @@ function allows(rule: ApprovalRule, ask: Approval, place: RuleContext): boolean 
   return covers(rule, ask, place) && !isGrave(dangersBeyond(rule, ask, place.cwd));
 }
 
-/** The dangers that a rule does not name: one of the very words of a command is about all that they do, one of a tool's name about what that says. */
+/**
+ * Returns the dangers that a rule does not name. A rule with the exact words of a command names all they do; a rule with a tool's name, what
+ * that name says.
+ */
 function dangersBeyond(rule: ApprovalRule, ask: Approval, cwd: string): readonly Danger[] {
   const { id, beside = [] } = ask;
   // What comes beside a command may change what it does.
@@ -455,7 +460,7 @@ function startsIn(all: readonly ReadWord[]): readonly GlobWord[] {
     words.slice(1).map(({ text }) => text),
   );
   const guessed = guessedPrograms(name, words, from);
-  // A program that is not known may run its words: they are no command that is rejected, and none that is allowed without a look.
+  // An unknown program may run its words as a command. They are neither rejected nor allowed without a look.
   const isUnknown = from === undefined && words.length > 2 && !takesWords(name) && !ASSIGNMENT.test(name);
   return words.map(({ text, expands = false, guess }, at) => {
     const starts =

@@ -252,7 +252,10 @@ export const TASK_RUNNERS = names(
   vite webpack rollup parcel tsc mix rebar3 sbt lein stack cabal dune swift flutter dart ant invoke fab doit scons waf`,
 );
 
-/** Only a value that names a file is one to look at; a guarded one was, when it was changed. `isAnyFile`: the value is a file whatever it reads. */
+/**
+ * True for a value that names no file the user should see first. A guarded file was shown when it was changed. `isAnyFile`: the value is a
+ * file, whatever it looks like.
+ */
 export function isPlainConfig(value: string, isAnyFile: boolean): boolean {
   if (value === '' || value.startsWith('-')) return true;
   return !(isAnyFile || PATH_OR_SETTING.test(value)) || guardedInside(value);

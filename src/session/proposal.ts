@@ -84,7 +84,7 @@ function chosenHunks(segments: Segments, choice: ReadonlySet<Hunk>): readonly Pr
   });
 }
 
-/** The place in the present text of unchanged lines of the earlier one; undefined where something there was changed. */
+/** Returns the line in the present text of an unchanged passage of the earlier one; undefined when the passage was changed. */
 function lineOfUnchanged(present: ReturnType<typeof hunksOfSegments>, from: number, count: number): number | undefined {
   let shift = 0;
   for (const { hunk, beforeLine } of present) {

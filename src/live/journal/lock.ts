@@ -251,7 +251,7 @@ function moveAway(file: string, which: string): void {
   const aside = `${file}.${crypto.randomUUID()}`;
   try {
     renameSync(file, aside);
-    // Another process took this one, which was suspended with the claim, for dead: what it moved away goes back, but over no other lock.
+    // This process was suspended and another one took its claim for abandoned. The lock moved aside is put back, but never over another one.
     if (!isStale(aside, which)) linkSync(aside, file);
   } catch {
     // It is gone, or another process has the lock by now.

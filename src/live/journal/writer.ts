@@ -245,7 +245,7 @@ export class JournalWriter implements Disposable {
     } while (this.#writing);
   }
 
-  /** Makes records of what is pending, or of the first of it when that takes longer than `ms`. True when a turn ended in it. */
+  /** Encodes pending events as records, for at most `ms` milliseconds. True when a turn ended among them. */
   #encode(ms = Number.POSITIVE_INFINITY): boolean {
     if (this.#target.file.isTakenOver) this.#moveAway();
     const { session, pending } = this.#recorded;

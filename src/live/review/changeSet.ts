@@ -176,7 +176,7 @@ export interface RestoredFile {
   readonly users?: 'kept' | 'lost';
   /** Why it cannot be written now: a sentence that names it. */
   readonly refused?: string;
-  /** Of a file that is to be deleted: it moves back to that place, which is among the files as well, and may be `rewritten`. */
+  /** For a file that was moved: the restore moves it back to `name`, which the list has too. `rewritten`: its content changes as well. */
   readonly back?: { readonly name: string; readonly rewritten: boolean };
 }
 /** The user's unsaved text in a file that the agent has written meanwhile; it lacks the agent's changes. Texts have \n line ends. */
@@ -191,7 +191,7 @@ export interface UnsavedBeside {
 export interface RestorePreview {
   readonly turnId: string;
   readonly files: readonly RestoredFile[];
-  /** Ignored files that were changed since, and folders that are left out in which something was: they stay as they are. */
+  /** Ignored files, and folders left out of the scan, that have changed since that prompt. A restore does not touch them. */
   readonly unwatched: readonly string[];
   /** Files that changed while no prompt ran, and stay as they are as well. */
   readonly between: readonly string[];
@@ -231,7 +231,7 @@ const MOST_LOOKED_AT = 200;
 const MOST_COMPARED = 8;
 /** Files for which one message explains why they were not undone. */
 const MOST_REASONS = 10;
-/** Files that were there before a burst and that it has changed or deleted: so many are listed one by one. */
+/** The most files that are listed one by one of those a burst changed or deleted. */
 const MOST_BESIDE_BURST = 100;
 /** Longer texts are listed without their lines. */
 const LONGEST_COUNTED = 2 * 1024 * 1024;
@@ -424,8 +424,9 @@ export class ChangeSet {
   }
 
   /**
-   * A prompt is about to be sent: what differs from the end of the last turn is not under review, as it may be the user's, and the state is one to go
-   * back to. The prompt may go once the files are listed; they are read until this settles, and `pace` tells since when the agent may write.
+   * Takes the baseline for a prompt and makes a checkpoint of it. Changes since the last turn's end may be the user's, so they are not
+   * reviewed. The prompt may be sent once the files are listed; reading them goes on until this settles. `pace` says since when the agent may
+   * write.
    */
   startTurn(turnId: TurnId, explain?: Explain, pace: ScanPace = {}): Promise<void> {
     const { starting } = this.#underWay;
@@ -562,7 +563,9 @@ export class ChangeSet {
     await this.#changed();
   }
 
-  /** Tells in between how far it is: ever more rarely, as whoever hears of it goes through all of them. It is saved once all is done. */
+  /**
+   * Works through all items and reports progress, less often as the list grows, because each listener reads the whole list. Saves at the end.
+   */
   async #inPortions<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
     let portion = FIRST_PORTION;
     for (const [at, one] of all.entries()) {
@@ -574,8 +577,8 @@ export class ChangeSet {
   }
 
   /**
-   * Looks at these files alone, which have changed on the disk while a turn runs; absolute paths. False where they are so many that a scan is to find
-   * them, once that rests.
+   * Looks at files (absolute paths) that changed on disk while a turn runs. False when there are so many that a scan should find them once the
+   * disk rests.
    */
   lookAt(files: readonly string[], explain?: Explain): Promise<boolean> {
     return this.#run(async () => {
@@ -623,7 +626,7 @@ export class ChangeSet {
       this.#state = { ...this.#state, checkpoints: this.#state.checkpoints.with(-1, { ...last, changes }) };
   }
 
-  /** Those of the changed files that can be the agent's: others have changed after the window was closed. */
+  /** Returns the changed files that can be the agent's: those that changed before the window was closed. */
   async #untilClosed(changed: readonly string[]): Promise<readonly string[]> {
     const { until } = this.#underWay;
     if (until === undefined) return changed;
@@ -636,7 +639,7 @@ export class ChangeSet {
     return chosen;
   }
 
-  /** When that file has changed last, as of the latest scan. One that is gone has left its folder at the folder's last change, or before. */
+  /** Returns when the file last changed, as of the latest scan. A deleted file left its folder no later than the folder's last change. */
   async #changedAt(name: string): Promise<number | undefined> {
     const known = this.#scan.files.get(name);
     return known ? known.at : changedAt(path.dirname(fileOf(this.#folders, name)));
@@ -651,8 +654,8 @@ export class ChangeSet {
   }
 
   /**
-   * The user is about to save that file while an agent works: what has changed in it on the disk by now is not theirs. Settles once that is read, so
-   * that the save may go on; what it writes is taken for theirs before the next look.
+   * Reads a file that the user is about to save while an agent works: changes on disk up to now are not the user's. Settles when the save may
+   * go on; what the save writes counts as the user's.
    */
   async userSaves(file: string, explain?: Explain): Promise<void> {
     const name = nameOf(this.#folders, file);
@@ -681,7 +684,7 @@ export class ChangeSet {
     return [name, ...foldersAbove(name)].find((one) => this.#scan.leftOut.has(one));
   }
 
-  /** The user has saved that file: what is new in it is theirs. `text`: they have typed it, and it is not on the disk yet. */
+  /** Counts what is new in a saved file as the user's. `text`: what they typed, when it is not on disk yet. */
   userSaved(file: string, text?: string): Promise<void> {
     // A decision that is being written has taken what is typed into account.
     if (text !== undefined && file === this.#underWay.writing) return Promise.resolve();
@@ -695,7 +698,7 @@ export class ChangeSet {
     });
   }
 
-  /** Another session's agent has written that file: lines that were undone here, and that it has again, are that agent's. */
+  /** Notes that another session's agent wrote the file. Lines undone here that are back again are that agent's. */
   othersWrote(file: string, content: ContentKey): Promise<void> {
     return this.#run(() => this.#followUndone(nameOf(this.#folders, file) ?? '', content));
   }
@@ -723,8 +726,8 @@ export class ChangeSet {
   }
 
   /**
-   * Writes what was agreed about the agent's change: with it the change is as the user wanted it, and reviewed as one. What the agent is told of it
-   * is among the corrections. Rejects like the write.
+   * Writes the mix that the user accepted of a proposal. Together with the agent's write it is one change under review, and the next prompt
+   * tells the agent. Rejects when the write does.
    */
   agree(file: string, write: () => Promise<void>): Promise<void> {
     return this.#run(async () => {
@@ -748,7 +751,10 @@ export class ChangeSet {
     });
   }
 
-  /** Undoes what only the agent reported of a file, in a place that is not watched: `undo` writes it. The agent is told. Rejects like the undo. */
+  /**
+   * Undoes a reported change of a file outside the watched folders; `undo` writes it. The next prompt tells the agent. Rejects when the undo
+   * does.
+   */
   undoReported(file: string, undo: () => Promise<void>): Promise<void> {
     return this.#run(async () => {
       const name = nameOf(this.#folders, file) ?? file;
@@ -804,7 +810,7 @@ export class ChangeSet {
     return present !== undefined ? this.#segmentsIn(file, found, present) : undefined;
   }
 
-  /** The text that this session's latest prompts, decided about or not, have written into a file, in its lines as they are now. */
+  /** Returns the hunks that this session's latest prompts wrote into a file, reviewed or not, placed in its current lines. */
   async wroteIn(file: string): Promise<readonly PlacedHunk[]> {
     const name = nameOf(this.#folders, file) ?? '';
     const changes = this.#state.checkpoints.flatMap((one) => one.changes).filter((one) => one.name === name);
@@ -988,7 +994,10 @@ export class ChangeSet {
     }
   }
 
-  /** Rejects where the file could not be written. `all` are written together: of a link on the way that is one of these, only the target counts. */
+  /**
+   * Rejects when the file could not be written. `all`: files written in the same step; for a link among them that is on the path, only its
+   * target counts.
+   */
   async #checkPlace(name: string, all: readonly Wanted[]): Promise<void> {
     const place = placeOf(this.#folders, name);
     if (await this.#isEmptied(name, all)) return checkFolders(place);
@@ -1165,7 +1174,7 @@ export class ChangeSet {
     await this.#followUndone(name, to);
     for (const [moved, one] of this.#state.tracked)
       if (one.from === name && to !== null) this.#state = withoutMove(this.#state, moved, name);
-    // A file that the same prompt has moved here and then deleted is gone from where it was.
+    // Moved here and then deleted by the same prompt: what is gone is the file at its old place.
     const origin = to === null ? this.#state.tracked.get(name)?.from : undefined;
     const isMovedNow = this.#state.checkpoints.at(-1)?.changes.some((one) => one.name === name && one.from === origin);
     if (origin !== undefined && isMovedNow) this.#state = withoutMove(this.#state, name, origin);
@@ -1205,7 +1214,7 @@ export class ChangeSet {
     return isLost ? goneContent(content) : content;
   }
 
-  /** `mode` and the present one, where they differ. A link has none, and a file that was not there neither. */
+  /** Returns the mode before and the present one when they differ. A link, or a file that did not exist, has no mode. */
   #modes(name: string, before: ContentKey, mode: number | undefined): Pick<Tracked, 'mode' | 'modeAfter'> {
     const modeAfter = this.#scan.files.get(name)?.mode;
     return mode === modeAfter || before === null || linkTarget(before) !== undefined ? {} : { mode, modeAfter };
@@ -1271,7 +1280,7 @@ export class ChangeSet {
     return isKept(content) ? this.#deps.store.get(content) : undefined;
   }
 
-  /** A file under review was changed by somebody else: their text belongs to both sides. */
+  /** Adds somebody else's change of a file under review to both sides of the comparison, so that it is not reviewed. */
   async #absorbUser(name: string, now: ContentKey): Promise<void> {
     if (await this.#broughtBack(name, now)) return;
     const found = this.#state.tracked.get(name);
@@ -1296,7 +1305,7 @@ export class ChangeSet {
     await this.#rebase(name, found, { segments, manner, like }, text, now);
   }
 
-  /** The user has brought back lines of the agent's that were undone: these are to be reviewed again. False where nothing of them is in the file. */
+  /** Reopens the review of undone lines that the user brought back. False when the file has none of them. */
   async #broughtBack(name: string, now: ContentKey): Promise<boolean> {
     const text = this.#deps.undone.has(name) ? shortText(await this.#textOf(now)) : undefined;
     const back = text === undefined ? undefined : this.#deps.undone.without(name, text);
@@ -1312,7 +1321,7 @@ export class ChangeSet {
     return true;
   }
 
-  /** The same on the screen alone: where the user discards that text, it is without these lines again, as if undone in the editor. */
+  /** The same for unsaved text. When the user discards it, those lines count as undone again. */
   async #broughtBackUnsaved(name: string, file: string): Promise<boolean> {
     const text = this.#deps.effects.hasUnsaved(file) ? shortText(await this.#deps.effects.readText(file)) : undefined;
     if (text === undefined || !this.#deps.undone.without(name, text)) return false;
@@ -1320,7 +1329,7 @@ export class ChangeSet {
     return this.#broughtBack(name, await this.#deps.store.put(Buffer.from(inMannerOf(text, there ?? text))));
   }
 
-  /** The user has discarded lines that they had brought back on the screen: the file on the disk is as it was known. */
+  /** Handles unsaved lines that the user brought back and then discarded: the file on disk has not changed. */
   async #discarded(name: string, file: string): Promise<boolean> {
     const after = this.#state.tracked.get(name)?.after;
     const there = this.#deps.effects.hasUnsaved(file) || after === undefined ? after : await this.#present(name);
@@ -1366,7 +1375,10 @@ export class ChangeSet {
     this.#state = withTracked(this.#state, name, { ...found, before, after, written, left: countLines(segments), form: undefined });
   }
 
-  /** Prompts say how much of what they did the file has now. One that has none of the `open` hunks was decided, once that is saved: others that it has were kept. */
+  /**
+   * Counts again how much of each prompt's change is in the file. A prompt without any of the `open` hunks is decided once the text is saved;
+   * its other hunks were kept.
+   */
   async #recount(name: string, present: string, open?: readonly PlacedHunk[], isUnsaved = false): Promise<void> {
     const counted = new Map<TurnChange, CountedChange>();
     const manner = mannerOf(present);
@@ -1398,8 +1410,8 @@ export class ChangeSet {
   }
 
   /**
-   * The agent's text of a file under review, once it has changed that to `now`; undefined where that is all its own. In what is no text, what the user
-   * has written cannot be told apart: it is taken to be there still.
+   * Returns the part of `now` that the agent wrote in a file under review; undefined when all of it is the agent's. The user's part of a file
+   * that is not text cannot be told apart and is assumed to be still there.
    */
   async #writtenBy(found: Tracked | undefined, now: ContentKey): Promise<ContentKey | undefined> {
     if (found?.written === undefined || now === null) return undefined;
@@ -1426,7 +1438,7 @@ export class ChangeSet {
     const manner = mannerOf(shown);
     const left = manner.write(afterText(next), shown);
     const known = await this.#present(name);
-    // It is found undone once the user saves it, and is under review again if they discard it.
+    // Counts as undone once the user saves, and is under review again if they discard the text.
     const isUnsaved = how === 'undo' && this.#isTypedInto(file);
     if (how === 'undo') {
       if (!isUnsaved && (await this.#isAllUndone(found, known, next, left))) return this.#undoAll([[name, () => this.#undoFile(name)]]);
@@ -1439,11 +1451,11 @@ export class ChangeSet {
     const state = isTyped ? await this.#deps.store.put(Buffer.from(shown)) : await this.#refresh(name);
     await this.#rebase(name, found, { segments: next, manner }, left, state ?? found.after);
     if (how === 'undo' && !this.#state.tracked.has(name)) await this.#setMode(name, found.mode);
-    // Compared in another manner, the lines are others.
+    // Another way of reading the text gives other lines.
     if (mannerOf(left) === manner) this.#settledAs(file, name, next, left);
   }
 
-  /** Nothing but the file as a whole is left to undo: there was none before, or the agent has changed how all of its lines end. */
+  /** True when only the file as a whole is left to undo: it did not exist before, or the agent changed all its line ends. */
   async #isAllUndone(found: Tracked, present: ContentKey, segments: Segments, left: string): Promise<boolean> {
     if (hunksOfSegments(segments).length > 0) return false;
     if (found.before === null) return left === '';
@@ -1478,7 +1490,7 @@ export class ChangeSet {
     return segments;
   }
 
-  /** A decision leaves the other hunks as they are: where the file is as it left it, nothing has to be compared to know them. */
+  /** Remembers the hunks that a decision left, so that the unchanged file need not be compared again. */
   #settledAs(file: string, name: string, segments: Segments, present: string): void {
     const found = this.#state.tracked.get(name);
     const isUnsaved = this.#deps.effects.hasUnsaved(file);
@@ -1498,7 +1510,7 @@ export class ChangeSet {
     const known = last ?? '';
     const shown = await this.#withEnds(found, present ?? '', isUnsaved);
     const { read } = mannerOf(shown);
-    // While the agent works, what the next look will find on the disk counts as the agent's; at rest it is somebody else's.
+    // During a turn, what changed on disk since the last look counts as the agent's; otherwise as somebody else's.
     const after = read(isUnsaved || !this.inTurn ? known : shown);
     const written = found.written === undefined ? undefined : await this.#textOf(found.written);
     const agents = typeof written === 'string' ? writtenSince(read(written), read(known), after) : after;
@@ -1544,7 +1556,7 @@ export class ChangeSet {
     if (reasons.length > 0) throw new Error(oneMessage(reasons));
   }
 
-  /** Counts what is left to be reviewed in a text that is not saved; what the user does to that text is counted as they do it. */
+  /** Counts the hunks left to review in unsaved text, again whenever the user changes it. */
   async #countUnsaved(name: string): Promise<void> {
     const file = fileOf(this.#folders, name);
     const found = this.#state.tracked.get(name);
@@ -1696,7 +1708,7 @@ export class ChangeSet {
     });
   }
 
-  /** Takes a change out of the file as it is now, and moves it back where it was moved; the content after it comes back. */
+  /** Takes a change out of the current file, and moves the file back if the change moved it. Returns the resulting content. */
   async #takeBack(name: string, change: Pick<Tracked, 'before' | 'after' | 'written' | 'from' | 'mode'>): Promise<ContentKey> {
     if (change.from !== undefined) return this.#moveBack(name, change.from, change);
     if (isOfMode(change)) {
@@ -1736,7 +1748,9 @@ export class ChangeSet {
     if (!isAsLeft) throw changedSince(name);
   }
 
-  /** The text without that change, with its line ends. Where somebody has written into the same lines since, it rejects, or drops these words. */
+  /**
+   * Returns the text without the change, line ends kept. When somebody has written into the same lines since, rejects or drops what they wrote.
+   */
   async #without(
     name: string,
     change: Pick<Tracked, 'before' | 'after' | 'written'>,
@@ -1751,7 +1765,7 @@ export class ChangeSet {
     return manner.write(afterText(settleHunks(segments, () => true, 'undo')), text);
   }
 
-  /** A file that another session's agent has taken away would come back by the undoing of what this one has changed in it. */
+  /** Rejects an undo that would bring back a file deleted or moved by another session's agent. */
   #checkTaken(name: string, { after }: Pick<Tracked, 'after'>, present: ContentKey): void {
     const isTaken = present === null && after !== null && this.#deps.isTaken?.(fileOf(this.#folders, name));
     if (isTaken) throw new Error(changedByOthers(name));
@@ -1792,7 +1806,7 @@ export class ChangeSet {
     this.#writes.fire(fileOf(this.#folders, name));
   }
 
-  /** Where the link leads that may be written over: one of these changes, no other that the user has put there. */
+  /** Returns the target of the link that may be overwritten: one that these changes made, not one of the user's. */
   #linkOver(name: string, there: ContentKey): string | undefined {
     const target = linkTarget(there);
     const isOf = (change: TurnChange) =>
@@ -1882,8 +1896,8 @@ export class ChangeSet {
   }
 
   /**
-   * All contents are read, and all files looked at, before the first is written; what is not kept is moved. A file that is not as it was `known` to be
-   * when its turn comes is left alone: many files take long. What was written comes back, and why not all was.
+   * Writes files after all contents were read and all places checked; content that is not in the store is moved instead. Many files take long,
+   * so a file that is no longer as `known` is left alone. Returns what was written and the reason when not all was.
    */
   async #putAll<T extends Wanted>(targets: readonly T[]) {
     interface Work {
@@ -2070,7 +2084,10 @@ function shortText(text: string | null | undefined): string | undefined {
   return typeof text === 'string' && text.length <= LONGEST_COUNTED ? text : undefined;
 }
 
-/** Segments, and the manner in which their texts were read. `like`: the text in whose manner the side before is kept, where that is not its own. */
+/**
+ * Segments, and the manner (encoding, line ends) in which their texts were read. `like`: the text whose manner the old side has instead of its
+ * own.
+ */
 interface ComparedSegments {
   readonly segments: Segments;
   readonly manner: Manner;
@@ -2159,7 +2176,7 @@ function linksOf({ before, after }: Pick<Tracked, 'before' | 'after'>): Pick<Tur
   return { links: { ...(was === undefined ? {} : { before: was }), ...(is === undefined ? {} : { after: is }) } };
 }
 
-/** In the same lines of a text, or in neighbouring ones: equal lines side by side can be told apart in two ways. */
+/** True for hunks in the same or neighbouring lines: between equal lines the border can be drawn in two ways. */
 function touches(one: PlacedHunk, other: PlacedHunk): boolean {
   const end = ({ hunk, afterLine }: PlacedHunk) => afterLine + hunk.after.length;
   return one.afterLine <= end(other) && other.afterLine <= end(one);

@@ -206,8 +206,8 @@ export class ChangeSets implements Disposable {
   }
 
   /**
-   * These files have changed, and the disk has rested since: sessions whose agents are not at work tell of them, unless it was a save of the user's.
-   * Absolute paths.
+   * Reports files (absolute paths) that changed before the disk came to rest, to the sessions without a running turn. Leaves out what the user
+   * saved.
    */
   changedBetween(files: readonly string[]): void {
     for (const set of this.#sets.values()) this.#report(set.changedBetween(files));
@@ -220,7 +220,7 @@ export class ChangeSets implements Disposable {
 
   async #lookAt(id: SessionId, set: ChangeSet, files: readonly string[]): Promise<void> {
     const waiting = this.#looks.get(id);
-    // A scan that is about to come finds all, and one that waits for the end of a burst takes that as one.
+    // A scan that is due soon finds everything; one that waits for the end of a burst handles the burst as a whole.
     if (waiting?.after === LOOK_AFTER) return;
     if (waiting || !(await set.lookAt(files, this.#explainer(id, false, true)))) this.#lookSoon(id, set, DISK_RESTS);
   }
@@ -489,7 +489,7 @@ function takenBeside(sets: ReadonlyMap<SessionId, ChangeSet>, id: SessionId): (f
   return (file) => [...sets].some(([other, set]) => other !== id && set.hasTaken(file));
 }
 
-/** Tells of a file whether its content is another session's agent's than that one's, or may be. */
+/** Returns a function that says whether a file's content is, or may be, from the agent of a session other than this one. */
 function othersBeside(
   sets: ReadonlyMap<SessionId, ChangeSet>,
   claims: ReadonlyMap<string, Claim>,

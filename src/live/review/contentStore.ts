@@ -95,7 +95,7 @@ export class ContentStore {
   }
 }
 
-/** The content is in the store. One that is not stands for the file at that time and equals no other, but for that of a link. */
+/** True for a content that is in the store. One that is not stands for one file at one time, and equals no other unless it is a link's. */
 export function isKept(content: string): boolean {
   return /^[0-9a-f]{64}$/.test(content);
 }
@@ -136,12 +136,12 @@ export function goneContent(hash: string): string {
   return `unkept ${hash} gone`;
 }
 
-/** The content of a file before the agent has written it, where that was not read by then; by the file's stamp, where it was listed at least. */
+/** Stands for the content of a file that the agent wrote before it was read; with the file's stamp if it was listed. */
 export function unreadContent(stamp = 'unknown'): string {
   return `unkept ${stamp} unread`;
 }
 
-/** Why the disk did not take the content, or that it is not known; undefined where it did, or was not asked. */
+/** Returns the reason why a content could not be stored, or words that it is unknown; undefined when it was stored or never tried. */
 export function whyUnkept(content: string | null): string | undefined {
   if (/^unkept (?:\S+ gone|.+ unread)$/.test(content ?? '')) return t('The files before this prompt are not known.');
   return /^unkept \S+ \S+ \d+ \d+ (.+)$/.exec(content ?? '')?.[1];

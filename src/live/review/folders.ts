@@ -175,8 +175,8 @@ export async function moveFile(place: FolderFile, to: FolderFile, link?: string)
 }
 
 /**
- * For the user: a place that a link has taken since it was looked at has changed, a protected file is called so, and any other reason of the system
- * stands without its call and path.
+ * Turns an error of the system into words for the user: a place that a link has taken since has changed, a protected file is named as such, and
+ * any other reason comes without the name of the call and the path.
  */
 export function readable(name: string, error: unknown): unknown {
   if (error instanceof PlaceChanged || isOtherThing(error)) return changedSince(name);
@@ -186,7 +186,7 @@ export function readable(name: string, error: unknown): unknown {
   return reason === messageOf(error) ? error : new Error(t('{0} could not be written: {1}', name, reason));
 }
 
-/** A folder or a link has come into the place of a file, or the other way round, as it was written. */
+/** True when a file's place was taken by a folder or a link, or the other way round, while it was written. */
 function isOtherThing(error: unknown): boolean {
   const code = systemCode(error);
   return code === 'EISDIR' || code === 'ENOTDIR' || code === 'ENOTEMPTY' || code === 'ELOOP';

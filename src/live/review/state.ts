@@ -10,11 +10,11 @@ import type { FileState } from './scan.ts';
 /** The key of a content in the store, `link …` for a symbolic link, or `unkept …` for content not stored; null: no such file. */
 export type ContentKey = string | null;
 
-/** A file under review. `before` leaves out what is still to be reviewed. */
+/** A file under review. `before`: its content without the changes that are still to be reviewed. */
 export interface Tracked {
   readonly before: ContentKey;
   readonly after: ContentKey;
-  /** `after` without what the user has written into lines of the agent's, where they have. */
+  /** `after` without the user's own words in the agent's lines; undefined when there are none. */
   readonly written?: ContentKey | undefined;
   /** The user has looked at it. */
   readonly reviewed?: true | undefined;
@@ -50,10 +50,10 @@ export interface TurnChange {
   readonly modeAfter?: number | undefined;
   readonly form?: TurnFile['form'] | undefined;
   readonly noLines?: TurnFile['noLines'] | undefined;
-  /** What was to be reviewed before the prompt, of the file or of the one that was moved. */
+  /** The review of the file, or of the one it was moved from, as it stood before the prompt. */
   readonly was?: Was | undefined;
 }
-/** A file under review, but for what it holds. */
+/** The old side of a file under review. */
 export type Was = Pick<Tracked, 'before' | 'from' | 'mode'>;
 export interface ReviewCheckpoint {
   readonly turnId: string;
@@ -62,7 +62,7 @@ export interface ReviewCheckpoint {
   readonly changes: readonly TurnChange[];
   /** Files that changed at once, too many to be listed; a restore takes them along. */
   readonly burst: readonly string[];
-  /** Files that are left out and changed, and such folders in which something did. */
+  /** Files and folders left out of the scan that changed, or in which something changed. */
   readonly folders: readonly string[];
   /** Files that changed on the disk after the turn, before the next one, and not by a save of the user's: whose changes these are is not known. */
   readonly between?: readonly string[] | undefined;
@@ -82,12 +82,12 @@ export interface Replaced {
   /** Folders that were made for the file that took its place. */
   readonly folders?: readonly string[] | undefined;
 }
-/** What a restore has changed in the review, beside the files that it replaced: as it was before. */
+/** The parts of the review that a restore changed, beside the files it replaced, as they were before. */
 export interface ReviewedThen {
   readonly decided: readonly (readonly [turnId: string, name: string, review: TurnChange['review']])[];
   readonly tracked: readonly (readonly [name: string, Tracked])[];
 }
-/** A file that is not as the agent knows it, because of what the user has decided: how it knows it. */
+/** How the agent knows a file that the user's decisions have changed since. */
 export interface KnownContent {
   readonly content: ContentKey;
   readonly how: Correction['how'];
@@ -382,14 +382,14 @@ function changesSince(state: ReviewState, name: string, was: Was, end: number): 
   return chosen;
 }
 
-/** What the agent's change `last` had overtaken is to be reviewed again: it is taken back, or was no end of it. */
+/** Reopens the changes that the agent's change `last` had overtaken, because `last` was taken back or did not replace them. */
 function withoutOvertaking(state: ReviewState, name: string, was: Was, last = state.checkpoints.length - 1): ReviewState {
   return withOpen(state, new Set(changesSince(state, name, was, last).filter(({ review }) => review === 'overtaken')));
 }
 
 /**
- * A restore to before checkpoint `at` has put this file back, from the state `then`: it is to be reviewed as it was before that prompt, but for what the
- * user has decided since. `now`: its content.
+ * Reopens the review of a file that a restore to before checkpoint `at` put back: as it stood before that prompt, less what the user has
+ * decided since. `then`: the state before the restore. `now`: the file's content.
  */
 export function reviewedAgain(state: ReviewState, then: ReviewState, name: string, at: number, now: ContentKey): ReviewState {
   const first = then.checkpoints
@@ -413,7 +413,7 @@ export function reviewedAgain(state: ReviewState, then: ReviewState, name: strin
   return { ...state, tracked: files.set(name, tracked), checkpoints };
 }
 
-/** With the other changes of these prompts those are undone that the agent itself has overtaken, but for files that are `left` alone. */
+/** Counts changes that the agent itself has overtaken as undone together with the others of their prompts, except in files `left` alone. */
 export function withoutOvertaken(state: ReviewState, left: ReadonlySet<string>, at: number): ReviewState {
   const undo = (change: TurnChange): TurnChange =>
     change.review === 'overtaken' && !left.has(change.name) && !left.has(change.from ?? '') ? { ...change, review: 'undone' } : change;
@@ -421,7 +421,7 @@ export function withoutOvertaken(state: ReviewState, left: ReadonlySet<string>, 
   return { ...state, checkpoints };
 }
 
-/** What is another now in the review than in `then`, beside these files. */
+/** Returns the decisions and files under review that have changed since `then`, without the files in `done`. */
 export function reviewedThen(then: ReviewState, { checkpoints, tracked }: ReviewState, done: ReadonlySet<string>): ReviewedThen {
   const decided = then.checkpoints.flatMap(({ turnId, changes }, at) =>
     changes.flatMap(({ name, review }) => {
@@ -442,7 +442,7 @@ export function withReviewThen(state: ReviewState): ReviewState {
   return { ...state, checkpoints, tracked: new Map([...state.tracked, ...tracked]), undoReview: undefined };
 }
 
-/** The user has brought back what was undone of these. */
+/** Reopens changes whose undone lines the user brought back. */
 export function withOpen(state: ReviewState, chosen: ReadonlySet<TurnChange>): ReviewState {
   const open = (change: TurnChange) => (chosen.has(change) ? { ...change, review: firstReview(change) } : change);
   return { ...state, checkpoints: state.checkpoints.map((one) => ({ ...one, changes: one.changes.map(open) })) };
@@ -494,7 +494,7 @@ export function withMove(
   // Moved back to where it was before all prompts.
   if (last && !old && !now && fresh.review === 'overtaken')
     return { ...state, checkpoints: state.checkpoints.with(-1, { ...last, changes: [...others, moveOf(fresh)] }) };
-  // A name that another file had before all prompts is no new one.
+  // Another file had this name before all prompts, so the file is not new.
   if (!last || !now || now.before !== null) return state;
   const tracked = new Map(state.tracked);
   tracked.delete(gone.name);
@@ -503,11 +503,11 @@ export function withMove(
   const move = moveOf(fresh);
   const checkpoints = state.checkpoints.with(-1, { ...last, changes: [...others, { ...move, review: firstReview(move) }] });
   const joined = { ...state, tracked, checkpoints };
-  // Made by the agent in an earlier prompt: that prompt's change is not undone by the move.
+  // An earlier prompt made the file; moving it does not undo that prompt's change.
   return old || !gone.was ? joined : withoutOvertaking(joined, gone.name, gone.was);
 }
 
-/** A file is again where another one came from: what was moved is a new file and a changed one. */
+/** Splits a move in two when a file is back at its old name: the moved file becomes a new one, and the old name a changed one. */
 export function withoutMove(state: ReviewState, name: string, from: string): ReviewState {
   const found = state.tracked.get(name);
   const last = state.checkpoints.at(-1);
@@ -525,7 +525,9 @@ export function withoutMove(state: ReviewState, name: string, from: string): Rev
   return found.after === null ? withReview(next, name, () => 'overtaken') : next;
 }
 
-/** Notes files that the user is about to change; the first state counts, until the agent is told or writes a file itself. */
+/**
+ * Notes how the agent knows files that the user is about to change. The first note counts until the agent is told or writes the file itself.
+ */
 export function withKnown(state: ReviewState, files: Iterable<readonly [string, ContentKey]>, how: KnownContent['how']): ReviewState {
   const known = new Map(state.known);
   for (const [name, content] of files) known.set(name, { content: known.has(name) ? (known.get(name)?.content ?? null) : content, how });
@@ -539,7 +541,7 @@ export function withoutKnown(state: ReviewState, name: string): ReviewState {
   return { ...state, known };
 }
 
-/** A file is known to be that by now, while a turn runs. */
+/** Notes the content that files are known to have by now, during a turn. */
 export function withSince(state: ReviewState, files: Iterable<readonly [string, ContentKey]>): ReviewState {
   return state.turn ? { ...state, turn: { ...state.turn, since: new Map([...state.turn.since, ...files]) } } : state;
 }
@@ -572,7 +574,7 @@ export function nameNow({ checkpoints }: ReviewState, turnId: string, name: stri
   return later.reduce((now, { changes }) => changes.find((one) => one.from === now && isInForce(one))?.name ?? now, name);
 }
 
-/** What a later prompt has done to the file of a change that is overtaken: nothing, where this one has overtaken others. */
+/** Returns what later prompts did to the file of an overtaken change; undefined for any other change. */
 export function laterOf({ checkpoints }: ReviewState, at: number, { name, review }: TurnChange): TurnFile['later'] {
   if (review !== 'overtaken') return undefined;
   let now = name;
@@ -588,7 +590,7 @@ export function laterOf({ checkpoints }: ReviewState, at: number, { name, review
   return later;
 }
 
-/** The move that a change may be has not been taken back. */
+/** True for a change whose move, if any, has not been undone. */
 function isInForce({ review }: TurnChange): boolean {
   return review !== 'undone' && review !== 'overtaken';
 }
@@ -632,7 +634,7 @@ export function isOfMode({ before, after, from, mode }: Pick<Tracked, 'before' |
   return before === after && from === undefined && before !== null && mode !== undefined;
 }
 
-/** The text before the change is not there. A file that was only moved needs none. */
+/** True when the text before the change is lost. A file that was only moved needs none. */
 export function isLost({ before, after, from }: Pick<Tracked, 'before' | 'after' | 'from'>): boolean {
   return before !== null && !isRestorable(before) && (from === undefined || after === null || movedKey(before) !== movedKey(after));
 }

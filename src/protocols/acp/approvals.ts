@@ -353,7 +353,7 @@ export function allowDetails(decided: Decided, details: readonly ApprovalDetail[
     put(decided.allowedCommands, command, true);
   }
 }
-/** Of a call that changes files the places it names are refused, too: there may be no diff. */
+/** For a call that changes files, the paths it names are refused as well, because it may have no diff. */
 export function noteRefused(decided: Decided, ask: Approval, call: CallFacts | undefined, cwd: string): void {
   const places = call && CHANGING.has(ask.toolKind) ? call.locations.map((one) => one.path) : [];
   const details = detailsIn(ask);

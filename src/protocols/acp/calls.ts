@@ -24,7 +24,7 @@ export interface CallFacts {
   meta: Readonly<Record<string, unknown>>;
   /** The agent's last edit of each path, compared with the file. Kept when the agent replaces it by a sentence. */
   edits: Table<Edit>;
-  /** Files of its edits that are being read: counted, because looking for one among thousands after each of them takes as long as a square. */
+  /** The number of its edits' files still being read. Counted, because searching thousands of edits after each read takes quadratic time. */
   unread: number;
   /** The agent takes a request to stop this call alone. */
   stops: boolean;
@@ -149,7 +149,7 @@ export function mergeCall(call: CallFacts, update: AcpToolCall, from: CallSource
   if (call.status === 'done' && call.kind === 'execute' && (exitCodeIn(call.rawOutput) ?? 0) !== 0) call.status = 'failed';
 }
 
-/** Something tells that the command came to its end: agents call it completed when it was stopped, too. */
+/** True when something other than the status shows that the command ended: agents report stopped commands as completed, too. */
 function hasEnded(call: CallFacts, { hadEnded }: Stopped): boolean {
   const { terminal_exit: exit } = call.meta;
   return exitCodeIn(call.rawOutput) === 0 || exitCodeIn(exit) === 0 || call.terminals.some(hadEnded);

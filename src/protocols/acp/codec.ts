@@ -294,7 +294,9 @@ export function newBlocks(blocks: readonly ContentBlock[], promptText: string): 
 }
 
 const TEXT_PATH = ['params', 'update', 'content', 'text'] as const;
-/** The path to the text in a piece of an answer or thought. Its pieces of a prompt are not joined: only blanks tell whether they are one. */
+/**
+ * The path to the text in a chunk of an answer or thought. Chunks of a prompt are not joined: only blanks tell whether they belong together.
+ */
 export function textPath(message: object): readonly string[] | undefined {
   const { update } = ((message as { readonly params?: unknown }).params ?? {}) as { readonly update?: unknown };
   const { sessionUpdate: kind, content } = (update ?? {}) as { readonly sessionUpdate?: unknown; readonly content?: unknown };

@@ -122,7 +122,7 @@ function replaceAll(text: string, hunks: readonly Hunk[], search: SearchBudget):
     search.left -= JOIN_COST * now.length;
     let found: Found | undefined;
     if (hunk.at) {
-      // The hunks before it are in place already, so its line is that of the new side. It is the agent's: it may be any number.
+      // Earlier hunks are applied already, so the line of the new side counts. The agent chose it, so it may be any number.
       const wanted = hunk.at[1];
       if (wanted < line) [line, at] = [1, 0];
       const from = at;

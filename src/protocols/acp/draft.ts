@@ -461,7 +461,7 @@ export function takeBytes(terminal: AgentTerminal, { terminalId: id, command, ou
   return { terminal: change, ...(text === '' ? {} : { delta: text }), ...(output === undefined ? {} : { reset: true as const }) };
 }
 
-/** The text of base64 bytes behind those of a character that had not come whole; `end`: what stays unfinished is shown as such. */
+/** Decodes base64 bytes after the bytes of an incomplete character. `end`: an incomplete character at the end is shown as U+FFFD. */
 function decodeBytes(
   before: readonly number[],
   base64: string,
