@@ -120,7 +120,7 @@ test('the files that the guides name are there', () => {
 });
 
 /**
- * What the last cell of a row of docs/peers.md names and is not there: tests by their way below test/, each with a part of its title behind a colon.
+ * What the last cell of a row of docs/peers.md or docs/comfort.md names and is not there: tests by their way below test/, each with a part of its title behind a colon.
  * A picture is named as one; `npm run …` is a command.
  */
 function unshown(cell: string, textOf: (way: string) => string | undefined): readonly string[] {
@@ -133,20 +133,22 @@ function unshown(cell: string, textOf: (way: string) => string | undefined): rea
   });
 }
 
-test('the tests that the table of what users compare names are there', () => {
+test('the tests that the tables of what users compare and of comfort name are there', () => {
   const files = filesUnder('test');
   const textOf = (way: string): string | undefined => {
     const [folder = ''] = way.split('*');
     const found = files.filter((file) => (way.includes('*') ? file.startsWith(`test/${folder}`) : file.startsWith(`test/${way}`)));
     return found.length === 0 ? undefined : found.map((file) => readFileSync(file, 'utf8')).join('\n');
   };
-  const rows = readFileSync('docs/peers.md', 'utf8')
-    .split('\n')
-    .filter((line) => line.startsWith('|'))
-    .slice(2);
-  assert.ok(rows.length > 30);
+  const rowsOf = (document: string) =>
+    readFileSync(document, 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('|'))
+      .slice(2);
+  const [peers, comfort] = [rowsOf('docs/peers.md'), rowsOf('docs/comfort.md')];
+  assert.ok(peers.length > 30 && comfort.length === 12);
   assert.deepEqual(
-    rows.flatMap((row) => unshown(row.split('|').at(-2)?.trim() ?? '', textOf)),
+    [...peers, ...comfort].flatMap((row) => unshown(row.split('|').at(-2)?.trim() ?? '', textOf)),
     [],
   );
   const known = (way: string) => (way === 'e2e/a' ? "test('it works, and stays')" : undefined);
