@@ -102,7 +102,7 @@ test(
     await chat.lastTurn.locator('.prompt').hover();
     await chat.lastTurn.getByRole('button', { name: 'Restore Files' }).click();
     const dialog = page.locator('.monaco-dialog-box');
-    await dialog.getByText('src/main.ts', { exact: true }).waitFor();
+    await dialog.getByText('src/main.ts — goes back to how it was', { exact: true }).waitFor();
     await window.pictures('points/restore', ALL);
     await dialog.getByRole('button', { name: 'Restore Files' }).click();
     await until(() => main() === before, 'the file is as before');
