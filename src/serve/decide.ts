@@ -8,6 +8,7 @@ import {
   type ConfigValues,
   hasTurn,
   isSenderNote,
+  nameBehind,
   type SessionAction,
   type SessionConfig,
   type SessionState,
@@ -50,6 +51,8 @@ export type ActionResult =
       readonly model?: string;
       /** Words for the user in the turn that begins. */
       readonly note?: string;
+      /** Why the turn that begins is over at once: clients do not show why one is refused. */
+      readonly fails?: string;
       /** The session's new turn, and the clients' failed turn that it retries. */
       readonly retries?: { readonly sessionTurn: TurnId; readonly clientTurn: TurnId };
     }
@@ -160,10 +163,12 @@ const sessionAction = z.discriminatedUnion('type', [
 type ClientChatAction = z.infer<typeof chatAction>;
 type TurnStarted = Extract<ClientChatAction, { type: 'chat/turnStarted' }>;
 type Confirmed = Extract<ClientChatAction, { type: 'chat/toolCallConfirmed' }>;
+type PendingSet = Extract<ClientChatAction, { type: 'chat/pendingMessageSet' }>;
 type RanTool = Extract<ClientChatAction, { type: 'chat/toolCallComplete' }>;
 type Completed = Extract<ClientChatAction, { type: 'chat/inputCompleted' }>;
 
 const refused = (why: string): ActionResult => ({ kind: 'refused', why });
+const EMPTY = 'The prompt is empty.';
 const IGNORED: ActionResult = { kind: 'ignored' };
 
 /** The host's state of a chat when an action arrives. */
@@ -226,25 +231,9 @@ export function decideChat(said: unknown, held: Held): ActionResult {
       return held.follows ? confirmed(action, held) : refused(UNSEEN);
     case 'chat/inputCompleted':
       return held.follows ? completed(action, held) : refused(UNSEEN);
-    case 'chat/pendingMessageSet': {
-      const { id } = action;
+    case 'chat/pendingMessageSet':
       // A message into a turn that has just ended begins the next one: clients drop a refused one without a word (read in VS Code's build).
-      const kind = chat.activeTurn ? action.kind : 'queued';
-      // A client that comes back repeats what it had sent.
-      if (wasTaken(id, held)) return refused('This message is not waiting any more.');
-      const waiting = chat.queuedMessages ?? [];
-      if (waiting.length >= MOST_WAITING && !waiting.some((one) => one.id === id)) return refused('Too many messages are waiting.');
-      const content = contentOf(action.message, held);
-      if (content.length === 0) return refused('The prompt is empty.');
-      const intent: Intent =
-        kind === 'steering' && hasBegun(held)
-          ? { type: 'steer', turnId: id, content, ...by(held) }
-          : { type: 'prompt', turnId: id, content, ...by(held) };
-      const apply = { type: action.type, kind, id, message: plainMessage(action.message, held.sender) } as const;
-      const goesOn = held.session && runningTurn(held.session)?.stopping ? { goesOn: id } : {};
-      const steers = intent.type === 'steer' && takesSteering(held) ? { steers: id } : {};
-      return { kind: 'taken', apply, intents: [intent], starts: true, ...goesOn, ...steers };
-    }
+      return pendingSet({ ...action, kind: chat.activeTurn ? action.kind : 'queued' }, held);
     case 'chat/pendingMessageRemoved': {
       const { kind, id } = action;
       const isHere = kind === 'queued' ? chat.queuedMessages?.some((one) => one.id === id) : chat.steeringMessage?.id === id;
@@ -274,6 +263,29 @@ export function decideChat(said: unknown, held: Held): ActionResult {
     case 'chat/truncated':
       return truncated(action.turnId, held);
   }
+}
+
+function pendingSet({ kind, id, message: said }: Pick<PendingSet, 'kind' | 'id' | 'message'>, held: Held): ActionResult {
+  // A client that comes back repeats what it had sent.
+  if (wasTaken(id, held) || isKnownBehind(id, held)) return refused('This message is not waiting any more.');
+  const waiting = held.chat.queuedMessages ?? [];
+  if (waiting.length >= MOST_WAITING && !waiting.some((one) => one.id === id)) return refused('Too many messages are waiting.');
+  const content = contentOf(said, held);
+  if (content.length === 0) return refused(EMPTY);
+  const intent: Intent =
+    kind === 'steering' && hasBegun(held)
+      ? { type: 'steer', turnId: id, content, ...by(held) }
+      : { type: 'prompt', turnId: id, content, ...by(held) };
+  const apply = { type: 'chat/pendingMessageSet', kind, id, message: plainMessage(said, held.sender) } as const;
+  const goesOn = held.session && runningTurn(held.session)?.stopping ? { goesOn: id } : {};
+  const steers = intent.type === 'steer' && takesSteering(held) ? { steers: id } : {};
+  return { kind: 'taken', apply, intents: [intent], starts: true, ...goesOn, ...steers };
+}
+
+/** True for a prompt that came while another turn ran, and waits or has become a turn under its other name. */
+function isKnownBehind(turnId: string, held: Held): boolean {
+  const id = nameBehind(turnId);
+  return wasTaken(id, held) || (held.chat.queuedMessages?.some((one) => one.id === id) ?? false);
 }
 
 /** True for a message that has become a turn, or that the agent has or had in its turn, where it may have another id. */
@@ -313,11 +325,11 @@ function takesSteering({ session }: Held): boolean {
 function turnStarted(action: TurnStarted, held: Held): ActionResult {
   const { chat, session } = held;
   const { turnId } = action;
-  if (chat.activeTurn) return refused('Another turn is running.');
-  if (chat.turns.some((turn) => turn.id === turnId) || session?.turns.some((turn) => turn.id === turnId))
+  if (hasTurn(chat, turnId) || session?.turns.some((turn) => turn.id === turnId) || isKnownBehind(turnId, held))
     return refused('This turn is over.');
+  // VS Code shows a refused prompt as sent and answered by nothing (seen): it waits in place of its turn.
+  if (chat.activeTurn) return pendingSet({ kind: 'queued', id: nameBehind(turnId), message: action.message }, held);
   const content = contentOf(action.message, held);
-  if (content.length === 0) return refused('The prompt is empty.');
   const { queuedMessageId } = action;
   const apply: ChatAction = {
     type: 'chat/turnStarted',
@@ -326,6 +338,7 @@ function turnStarted(action: TurnStarted, held: Held): ActionResult {
     message: plainMessage(action.message, held.sender),
     ...(queuedMessageId === undefined ? {} : { queuedMessageId }),
   };
+  if (content.length === 0) return { kind: 'taken', apply, intents: [], fails: EMPTY };
   const wanted = action.message.model?.id;
   const model = modelIntent(wanted, session);
   const unqueued: readonly Intent[] = queuedMessageId === undefined ? [] : [{ type: 'unqueue', turnId: queuedMessageId }];

@@ -396,7 +396,7 @@ export class HostedSessions {
   }
 
   /** Carries out a decision. Starts the agent if needed. */
-  take(hosted: Hosted, { apply, intents, starts, takesBack, retries, goesOn, steers, note, model }: Taken, origin: Origin): void {
+  take(hosted: Hosted, { apply, intents, starts, takesBack, retries, goesOn, steers, note, fails, model }: Taken, origin: Origin): void {
     const wasDraft = isDraft(hosted);
     if (takesBack !== undefined) hosted.takenBack = takesBack;
     if (goesOn !== undefined) hosted.goesOn.add(goesOn);
@@ -414,6 +414,7 @@ export class HostedSessions {
       const part = { kind: 'systemNotification', content: note, _meta: { id: `kept ${apply.turnId}` } } as const;
       this.#updateChat(hosted, { type: 'chat/responsePart', turnId: apply.turnId, part });
     }
+    if (fails !== undefined && apply.type === 'chat/turnStarted') this.#updateChat(hosted, failure(apply.turnId, 0, fails));
     // The first prompt: from now on it is there for every client.
     if (!hosted.forkOf && wasDraft && !isDraft(hosted)) {
       hosted.listedAt = hosted.changedAt = this.#deps.channels.seq;

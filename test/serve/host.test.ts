@@ -820,10 +820,48 @@ test('what a client says while a turn runs is queued, and starts its turn from t
   await client.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind: 'steering', id: 's', message });
   // This agent takes no steering.
   await until(() => chat().steeringMessage === undefined && chat().queuedMessages?.[0]?.id === 's');
-  await client.dispatch(CHAT, prompt('t9'));
-  assert.deepEqual(client.refusals.length, 1, 'a second turn while one runs');
   last().endTurn();
   assert.deepEqual([chat().activeTurn?.id, chat().activeTurn?.message.text, chat().queuedMessages], ['s', 'And then', undefined]);
+});
+
+test('a prompt that comes while a turn of another client runs waits for its end, once, however often it is sent', async (t) => {
+  const served = await opened(t);
+  const { client, chat, last } = served;
+  await beginTurn(served);
+  const window = new AhpClient(served.host);
+  await window.open('window-2', 'Window');
+  // As a window sends it that has not heard of the other turn yet.
+  const late = prompt('t9', 'And mine');
+  await window.dispatch(CHAT, late);
+  assert.deepEqual(window.refusals, []);
+  assert.deepEqual(
+    chat().queuedMessages?.map(({ message }) => message.text),
+    ['And mine'],
+  );
+  // Its sender is told that this is what became of it.
+  const told = client.envelopes.at(-1);
+  assert.deepEqual([told?.action.type, told?.origin], ['chat/pendingMessageSet', { clientId: 'window-2', clientSeq: 1 }]);
+  await window.dispatch(CHAT, late);
+  last().endTurn();
+  await until(() => last().prompts().length === 2);
+  assert.deepEqual([chat().activeTurn?.message.text, chat().queuedMessages], ['And mine', undefined]);
+  await window.dispatch(CHAT, late);
+  last().endTurn();
+  await until(() => chat().activeTurn === undefined);
+  await window.dispatch(CHAT, late);
+  assert.deepEqual(window.refusals, Array(3).fill('This turn is over.'));
+  assert.equal(last().prompts().length, 2);
+});
+
+test('a prompt without a word is a turn that ends at once and says why: VS Code does not show why one is refused', async (t) => {
+  const { client, chat, conversations } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1', ''));
+  assert.deepEqual([client.refusals, conversations.length], [[], 0]);
+  const [turn] = chat().turns;
+  assert.deepEqual(
+    [turn?.state, turn?.responseParts.map((part) => (part.kind === 'error' ? part.error.message : part.kind))],
+    ['error', ['The prompt is empty.']],
+  );
 });
 
 test('a message into a turn whose agent takes none is not lost by a window that removes what has left its turn, as VS Code does', async (t) => {

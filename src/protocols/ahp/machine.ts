@@ -63,7 +63,7 @@ import {
   type ChatAction,
   type ChatState,
   type EndedTurn,
-  hasTurn,
+  hasPrompt,
   type InputRequest,
   type Message,
   type PendingMessage,
@@ -296,6 +296,7 @@ class AhpStep extends Step<AhpState> {
     if (channel !== state.session?.facts.chat) return;
     const known = readChatAction(action);
     if (!known) return this.log('trace', 'The host sent an action that this version does not know.');
+    if (was?.kind === 'turn' && known.type === 'chat/pendingMessageSet') this.showWaiting(known.id, was.content);
     if (this.isPlainText(known)) return;
     state.inbox.push({ kind: 'action', action: known });
     this.pump();
@@ -737,8 +738,11 @@ class AhpStep extends Step<AhpState> {
     const { turn, phase, session } = this.state;
     const chat = session?.facts.chat;
     if (!turn || !chat || phase !== 'ready') return this.prompt({ turnId: id, content });
-    this.emit({ type: 'part.added', turnId: turn.id, part: { kind: 'prompt', id, content, pending: true } });
+    this.showWaiting(id, content);
     this.dispatch(chat, { type: 'chat/pendingMessageSet', kind, id, message: toMessage(content, null) });
+  }
+  showWaiting(id: string, content: readonly Content[], turn = this.state.turn): void {
+    if (turn) this.emit({ type: 'part.added', turnId: turn.id, part: { kind: 'prompt', id, content, pending: true } });
   }
   drain(): void {
     if (this.state.turn) return;
@@ -826,7 +830,7 @@ class AhpStep extends Step<AhpState> {
     } else this.snapshots(parsed.data.snapshots);
     if (state.phase !== 'ready') return;
     this.askAgain(turn?.id);
-    for (const said of behind) if (!state.chat || !hasTurn(state.chat, said.turnId)) this.pending('queued', said);
+    for (const said of behind) if (!state.chat || !hasPrompt(state.chat, said.turnId)) this.pending('queued', said);
     this.showReady();
     if (state.setup.tools.length > 0) this.offerTools(session.uri);
     this.drain();

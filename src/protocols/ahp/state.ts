@@ -47,11 +47,22 @@ export function isSenderNote(attachment: unknown): boolean {
   return ((attachment as Partial<Message> | null | undefined)?._meta?.sender ?? false) === true;
 }
 
+/** The name under which a prompt waits that came while another turn ran: the turn of its own name is over for its client. */
+export function nameBehind(turnId: string): string {
+  return `${turnId}~behind`;
+}
+
 /** A message that was added to a turn, as a part of it. VS Code shows its text alone. */
 export function toSaidPart(text: string, id: string, sender: string | undefined): Extract<ResponsePart, { kind: 'systemNotification' }> {
   const _meta = { prompt: true, ...(sender === undefined ? {} : { client: sender }), id };
   return { kind: 'systemNotification', content: namedIn(_meta) + text, _meta };
 }
+/** True for a prompt that the chat has as a turn, also under its other name, or that waits there. */
+export function hasPrompt(chat: ChatState, turnId: string): boolean {
+  const behind = nameBehind(turnId);
+  return hasTurn(chat, turnId) || hasTurn(chat, behind) || (chat.queuedMessages?.some(({ id }) => id === behind) ?? false);
+}
+
 /** True for a turn of the chat, also the one that runs. */
 export function hasTurn({ activeTurn, turns }: ChatState, id: string): boolean {
   return activeTurn?.id === id || turns.some((turn) => turn.id === id);
