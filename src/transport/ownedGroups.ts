@@ -17,7 +17,13 @@ let listening = false;
 let restarts = 0;
 const MOST_RESTARTS = 100;
 
-/** `a` adds a group and `d` takes one away; the end of the input means that the owner has gone. Signals to the owner's group are not for it. */
+/**
+ * `a` adds a group and `d` takes one away; the end of the input means that the owner has gone. Signals to the owner's group are not for it.
+ *
+ * Agents start commands in groups and sessions of their own. These are found as descendants of the groups while their parents are held, and have two
+ * seconds to end by themselves: one may be the shell of another owner. What has detached itself, so that its parent is no descendant, lives on.
+ * A process counts as the same by its number and the time at which it began.
+ */
 const SCRIPT = `trap '' HUP INT TERM QUIT
 groups=' '
 while read -r op pid; do
@@ -26,7 +32,44 @@ while read -r op pid; do
     d) rest=' '; for one in $groups; do [ "$one" = "$pid" ] || rest="$rest$one "; done; groups=$rest ;;
   esac
 done
-for one in $groups; do kill -s KILL -- "-$one" 2>/dev/null; done
+[ "$groups" = ' ' ] && exit
+list() {
+  if [ -r /proc/self/stat ]; then
+    for file in /proc/[0-9]*; do
+      line=; read -r line < "$file/stat"
+      set -- \${line##*) }
+      [ $# -lt 20 ] || echo "\${file#/proc/} $2 $3 \${20}"
+    done
+  else
+    ps -A -o pid= -o ppid= -o pgid= | while read -r pid parent group; do echo "$pid $parent $group -"; done
+  fi
+}
+signal() { kill -s "$@" 2>/dev/null; }
+for one in $groups; do signal STOP -- "-$one"; done
+tree=' '; began=' '; led=' '; more=1
+while [ $more = 1 ]; do
+  more=0
+  set -- $(list)
+  while [ $# -ge 4 ]; do
+    case $tree in *" $1 "*) shift 4; continue ;; esac
+    case $groups in
+      *" $3 "*) ;;
+      *) case $tree in *" $2 "*) began="$began$1:$4 "; [ "$1" = "$3" ] && led="$led$3 " ;; *) shift 4; continue ;; esac ;;
+    esac
+    tree="$tree$1 "; more=1
+    shift 4
+  done
+done
+for one in $groups; do signal KILL -- "-$one"; done
+[ "$began" = ' ' ] && exit
+for one in $led; do signal TERM -- "-$one"; done
+for one in $began; do signal TERM "\${one%:*}"; done
+sleep 2
+set -- $(list)
+while [ $# -ge 4 ]; do
+  case $began in *" $1:$4 "*) case $led in *" $3 "*) signal KILL -- "-$3" ;; *) signal KILL "$1" ;; esac ;; esac
+  shift 4
+done
 `;
 
 /**

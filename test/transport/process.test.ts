@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { silentLog } from '../../src/base/log.ts';
 import type { Channel, Closed } from '../../src/transport/channel.ts';
 import { type ProcessOptions, type ProcessSpec, processChannel } from '../../src/transport/process.ts';
@@ -145,6 +149,32 @@ test('what an agent leaves behind when it ends by itself ends too, even while it
   const [pid] = await next(channel, 1);
   assert.equal((await closedOf(channel)).code, 0);
   await gone(Number(pid));
+});
+
+test('what an agent runs in sessions of its own ends when the owner of the agent is killed; what has detached itself lives on', {
+  skip: !posix,
+}, async (t) => {
+  const forever = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)`;
+  // A shell that leaves something behind has detached it; the others are commands.
+  const code = `
+    const { spawn } = require('node:child_process');
+    const quiet = { detached: true, stdio: 'ignore' };
+    const command = spawn('/bin/sh', ['-c', 'sleep 600; true'], quiet);
+    const stubborn = spawn(process.execPath, ['-e', ${JSON.stringify(forever)}], quiet);
+    const shell = spawn('/bin/sh', ['-c', 'sleep 600 >/dev/null 2>&1 & echo $!'], { detached: true });
+    shell.stdout.on('data', (pid) => shell.on('close', () => console.log(JSON.stringify([process.pid, command.pid, stubborn.pid, Number(pid)]))));
+    setInterval(() => {}, 1000);`;
+  const owner = spawn(process.execPath, [fileURLToPath(new URL('../fakes/groupOwner.mjs', import.meta.url)), code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.after(() => owner.kill('SIGKILL'));
+  const [line] = (await once(createInterface({ input: owner.stdout }), 'line')) as [string];
+  const [agent, command, stubborn, detached] = JSON.parse(line) as [number, number, number, number];
+  t.after(() => process.kill(detached, 'SIGKILL'));
+  for (const pid of [agent, command, stubborn, detached]) assert.ok(isAlive(pid));
+  owner.kill('SIGKILL');
+  for (const pid of [agent, command, stubborn]) await gone(pid);
+  assert.ok(isAlive(detached));
 });
 
 test('an agent killed from outside says by which signal', { skip: !posix }, async () => {
