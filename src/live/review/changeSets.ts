@@ -296,8 +296,10 @@ export class ChangeSets implements Disposable {
     if (!set) return;
     switch (event.type) {
       case 'link.opening':
-      case 'link.ready':
         return this.#report(set.prime());
+      case 'link.ready':
+        // Turns that were told again, as by an agent host to another window, come without their files.
+        return this.#report(set.prime().then(() => this.#publishTurnFiles(id, set)));
       case 'turn.started':
         return set.checkpoints.includes(event.turnId) ? undefined : this.#report(this.#startedTurn(id, set, event.turnId));
       case 'part.added':

@@ -91,6 +91,28 @@ test(
 );
 
 test(
+  'turns that an agent tells again, as a host does to another window, have the files that were found for them',
+  withFakeHost(['a'], async (fakeHost) => {
+    await fakeHost.start('a');
+    fakeHost.call('a', 'run', { kind: 'execute' });
+    fakeHost.write('by a command', '1');
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 1);
+    // The end of the turn has told all it has to tell.
+    await fakeHost.sets.loaded();
+    await new Promise((resolve) => setImmediate(resolve));
+    fakeHost.say('a', { type: 'history.started' });
+    fakeHost.say('a', { type: 'turns.removed', from: 't' });
+    fakeHost.say('a', { type: 'turn.started', turnId: 't', at: 1, prompt: [{ type: 'text', text: 'go' }] });
+    fakeHost.end('a');
+    assert.equal(fakeHost.rows('a'), undefined);
+    fakeHost.say('a', { type: 'link.ready', agent: { protocol: 'none', name: 'x' }, offers: {} });
+    await fakeHost.until(() => fakeHost.rows('a') !== undefined);
+    assert.deepEqual(fakeHost.rows('a'), ['by a command open run']);
+  }),
+);
+
+test(
   'a change that another session made before, and that is gone meanwhile, counts for the session that makes it anew',
   withFakeHost(['a', 'b'], async (fakeHost) => {
     for (const id of ['a', 'b'] as const) {
