@@ -6,7 +6,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import * as z from 'zod/mini';
 import { setGuardedFiles } from './base/guardedFiles.ts';
-import { isMissing, messageOf } from './base/log.ts';
+import { isMissing, messageOf, systemCode } from './base/log.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { stderrLog, writeError } from './live/console.ts';
 import { diskEffects, diskFilesIn } from './live/diskFiles.ts';
@@ -179,6 +179,10 @@ function lockOf(data: string): FileLock | string {
 }
 
 async function main(): Promise<number> {
+  if (process.argv.includes('--help') || process.argv.includes('-h')) {
+    process.stdout.write(`${USAGE}\n`);
+    return 0;
+  }
   let options: Options;
   try {
     options = readOptions(process.argv.slice(2), process.env);
@@ -233,9 +237,9 @@ async function main(): Promise<number> {
     environment: (profile, env) => environments.set(profile, env) && restartAtRest(sessions, profile),
   });
   await host.restore();
-  const listening = await listenSomewhere(host, options).catch((error: unknown) => messageOf(error));
+  const listening = await listenSomewhere(host, options).catch((error: unknown) => whyNotListening(error, options.place));
   if (typeof listening === 'string') {
-    log.error(`The host cannot listen: ${listening}`);
+    log.error(listening);
     lock.dispose();
     return 1;
   }
@@ -273,6 +277,13 @@ async function listenSomewhere(host: AgentHost, { place, isPortFree, token }: Op
     if (place.kind !== 'port' || !isPortFree) throw error;
     return listen(host, { ...place, port: 0 }, token, log);
   }
+}
+
+function whyNotListening(error: unknown, place: ListenAddress): string {
+  if (systemCode(error) !== 'EADDRINUSE') return `The host cannot listen: ${messageOf(error)}`;
+  return place.kind === 'port'
+    ? `Port ${place.port} is taken. Name another one with --port.`
+    : `The socket ${place.path} is taken. Name another one with --socket.`;
 }
 
 function endRequested(): Promise<void> {

@@ -133,7 +133,7 @@ test('an edit of parley-agent over the AI SDK is asked about and shown as a diff
   }
   const proposed = asked() as unknown as Proposed;
   assert.deepEqual(proposed.confirmationTitle, { markdown: 'Edit notes.txt' }, 'in words, not by the name of the tool');
-  assert.deepEqual(proposed.invocationMessage, { markdown: '+1 −1' }, 'the reason of the agent is its title again');
+  assert.deepEqual(proposed.invocationMessage, { markdown: '+1 −1\n\n✕ rejects this edit.' }, 'the reason of the agent is its title again');
   assert.deepEqual(await texts(proposed.edits.items[0]), ['Buy ink\n', 'Buy paper\n']);
   const { toolCallId } = proposed;
   client.dispatch(chat, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId, approved: true, confirmed: 'user-action' });
@@ -276,6 +276,25 @@ test('a second host on the same conversations says who has them, and ends', asyn
   });
   assert.equal((await once(second, 'close'))[0], 1);
   assert.match(log, new RegExp(`Another host uses .* \\(process ${host.child.pid}\\)`));
+});
+
+test('a port that is taken is named in words, and --help is the usage', async (t) => {
+  const { address } = await started(t, folderOf(t));
+  const { port } = new URL(address);
+  const second = run(t, folderOf(t), '--port', port);
+  let log = '';
+  second.stderr.on('data', (data) => {
+    log += String(data);
+  });
+  assert.equal((await once(second, 'close'))[0], 1);
+  assert.match(log, new RegExp(`^[^\\n]*Port ${port} is taken\\. Name another one with --port\\.\\n$`));
+  const help = run(t, folderOf(t), '--help');
+  let usage = '';
+  help.stdout.on('data', (data) => {
+    usage += String(data);
+  });
+  assert.equal((await once(help, 'close'))[0], 0);
+  assert.match(usage, /^usage: parley serve /);
 });
 
 test('a host listens on a socket of the file system, on Windows on a named pipe, and asks for the token there, too', async (t) => {

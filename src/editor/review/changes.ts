@@ -359,7 +359,7 @@ export class ChangesReview implements Disposable {
     const shown = this.#sets.all.map(({ id, set }) => ({ id, set, name: this.#sets.nameOf(id), session: this.#host.get(id)?.store.now }));
     this.#tree.show(shown, this.#host.active, message !== '');
     const kept = vscode.l10n.t('{0} MB kept', Math.ceil(this.#sets.diskUse / 1024 / 1024));
-    this.#view.badge = count === 0 ? undefined : { value: count, tooltip: `${vscode.l10n.t('to review')} (${kept})` };
+    this.#view.badge = count === 0 ? undefined : { value: count, tooltip: `${count} ${vscode.l10n.t('to review')} (${kept})` };
     this.#view.message = message;
     void vscode.commands.executeCommand('setContext', 'parley.toReview', count > 0);
     void vscode.commands.executeCommand('setContext', 'parley.canRestore', (set?.checkpoints.length ?? 0) > 0);
