@@ -60,6 +60,9 @@ const LONGEST_TEXT = 64 * 1024;
 /** UTF-16 units of a name, or of a value shown as code. */
 const LONGEST_LINE = 500;
 
+/** VS Code shows an edit with one button, which allows it, and a sign without a word, which rejects it (read in its build). */
+const HOW_TO_REJECT = '✕ rejects this edit.';
+
 /** Returns the actions that bring a chat to the current state of its session. */
 export function chatActions(chat: ChatState, session: Session): readonly ChatAction[] {
   const builder = new ActionBuilder(chat, session);
@@ -312,6 +315,7 @@ class ActionBuilder {
     const isOneFile = detail.type === 'edit' && detail.diffs.length === 1;
     const subject = isOneFile && amount !== undefined ? escaped(amount) : subjectOf(detail, this.#session);
     const all = [subject, this.#unsaidInput(call, detail), ...besideOf(beside, this.#session)].filter(Boolean);
+    if (detail.type === 'edit' && detail.diffs.length > 0) all.push(HOW_TO_REJECT);
     return { markdown: all.join('\n\n') || escaped(action) };
   }
 

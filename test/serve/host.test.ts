@@ -269,7 +269,11 @@ test('what is asked stands in its message, whole, and not as an input that a cli
     ],
     [{ input: { url: 'http://x' }, kind: 'fetch' }, { detail: { type: 'text', text: 'Get http://x' } }, '```\nGet http://x\n```'],
     [{ input: { command: 'ls' } }, { detail: { type: 'text', text: 'May I?' } }, '```\nMay I?\n```\n\n```\nls\n```'],
-    [{ kind: 'edit', input: {} }, { detail: { type: 'edit', diffs: [{ path: '/w/a.ts', before: 'a\n', after: 'b\n' }] } }, '+1 −1'],
+    [
+      { kind: 'edit', input: {} },
+      { detail: { type: 'edit', diffs: [{ path: '/w/a.ts', before: 'a\n', after: 'b\n' }] } },
+      '+1 −1\n\n✕ rejects this edit.',
+    ],
     [{ kind: 'other' }, { title: 'Do this', detail: { type: 'text', text: '' } }, 'Do this'],
   ];
   for (const [at, [of, asks, markdown]] of kinds.entries()) {
