@@ -54,7 +54,7 @@ function asksView(view: View, picked: boolean): TemplateResult | typeof nothing 
   const next = asks[(at + 1) % asks.length];
   const paging = { place: at + 1, of: asks.length, next: () => next && view.act.showAsk(next.id) };
   return html`<div class=${picked ? 'asks picked' : 'asks'} role="region" aria-label=${t('Waiting for you')}>
-    ${keyed(ask.id, ask.kind === 'approval' ? approvalView(view, ask, paging) : questionView(view, ask, paging))}
+    ${keyed(`${view.session.id} ${ask.id}`, ask.kind === 'approval' ? approvalView(view, ask, paging) : questionView(view, ask, paging))}
   </div>`;
 }
 

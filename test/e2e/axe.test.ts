@@ -60,7 +60,7 @@ test(
     await card.waitFor();
     await fine(window, 'approval');
     assert.equal(await window.pick.box.count(), 0, 'where the user wants no pick, none comes');
-    await card.getByRole('button', { name: 'Reject', exact: true }).click();
+    await chat.answer('Reject');
     await chat.settled(chat.lastTurn);
     await fine(window, 'rejected');
     await chat.exchange('read notes.txt');

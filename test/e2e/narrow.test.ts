@@ -40,7 +40,7 @@ async function isWhole(one: Locator, inside: Locator): Promise<void> {
 
 async function allowed({ chat }: Window): Promise<void> {
   const card = chat.frame.locator('[data-ask]');
-  await card.getByRole('button', { name: 'Allow', exact: true }).click();
+  await chat.answer('Allow');
   await card.waitFor({ state: 'detached' });
 }
 
@@ -150,7 +150,7 @@ test(
       void agent.ask('elicitation/create', { mode: 'form', sessionId: SESSION, message: 'The store needs a place', requestedSchema });
       const card = chat.frame.locator('[data-ask]');
       for (const name of names) await card.getByText(properties[name].enum[0] ?? '', { exact: true }).click();
-      await card.getByRole('button', { name: 'Send' }).click();
+      await chat.answer('Send');
       await card.waitFor({ state: 'detached' });
       const row = chat.call('Answered').locator('.row-line').last();
       for (const width of WIDTHS) {
@@ -216,7 +216,7 @@ test(
     await window.pictures('narrow-fields');
     await fields.evaluate((one) => one.scrollTo(0, one.scrollHeight));
     await until(async () => (await shade()) === 'hidden', 'there is none at the end');
-    await chat.frame.locator('[data-ask]').getByRole('button', { name: 'Skip' }).click();
+    await chat.answer('Skip');
     await fields.waitFor({ state: 'detached' });
   }),
 );

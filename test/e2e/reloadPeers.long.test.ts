@@ -100,7 +100,7 @@ test(
     await pick.row('Allow').first().waitFor();
     await window.page.keyboard.press('Escape');
     await window.openChat();
-    await chat.frame.locator('[data-ask]').getByText('Allow', { exact: true }).click();
+    await chat.answer('Allow');
     await chat.settled(chat.lastTurn);
     assert.match(readFileSync(path.join(folder, 'src/main.ts'), 'utf8'), /'Welcome from/);
     await window.pictures(`reloaded-${served.id}`, ['dark']);

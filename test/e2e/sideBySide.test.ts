@@ -122,7 +122,7 @@ test(
     assert.match((await todo.locator('[data-ask]').textContent()) ?? '', /main\.ts/);
     await composer(todo).fill('next here');
     await picturesOf(window, 'side-by-side-asks');
-    await notes.locator('[data-ask]').getByRole('button', { name: 'Allow', exact: true }).press('Enter');
+    await notes.locator('[data-ask]:not([data-fresh])').getByRole('button', { name: 'Allow', exact: true }).press('Enter');
     await notes.locator('.turn.settled').nth(1).waitFor();
     await keyboardIn(notes);
     assert.match(text('notes.txt'), /Sell/);
@@ -130,7 +130,7 @@ test(
     assert.equal(await todo.locator('[data-ask]').count(), 1, 'the other still waits');
     await page.keyboard.type('next there');
     assert.deepEqual([await composer(notes).inputValue(), await composer(todo).inputValue()], ['next there', 'next here']);
-    await todo.locator('[data-ask]').getByRole('button', { name: 'Reject', exact: true }).press('Enter');
+    await todo.locator('[data-ask]:not([data-fresh])').getByRole('button', { name: 'Reject', exact: true }).press('Enter');
     await todo.locator('.turn.settled').nth(1).waitFor();
     assert.doesNotMatch(text('src/main.ts'), /Welcome/);
     assert.equal(await notes.locator('.turn').count(), 2, 'nothing was added to the other');

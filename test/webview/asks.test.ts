@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Approval, Ask, Question } from '../../src/session/model.ts';
+import { AnswerPlaces } from '../../webview/answerPlaces.ts';
 import { window } from './dom.ts';
 import { session, sessions, turn } from './page/sessions.ts';
-import { Stage } from './stage.ts';
+import { clickAfter, READ, Stage } from './stage.ts';
 
 const all = sessions.asking?.asks ?? [];
 const [command, edit] = all as readonly [Approval, Approval];
@@ -163,11 +164,6 @@ test('a long script shows its first lines; a line that carries a warning is neve
   assert.match(marked.text('.command'), /sudo rm x/);
 });
 
-/** A press of the pointer at that time, in milliseconds. */
-function clickAt(at: number) {
-  return Object.defineProperty(new window.MouseEvent('click', { bubbles: true, detail: 1 }), 'timeStamp', { value: at });
-}
-
 test('the wider answers of ours go to the host, which knows the rules', async () => {
   const options = [{ id: 'y', label: 'Yes', effect: 'allow_once' }] as const;
   const stage = await Stage.open(
@@ -179,7 +175,7 @@ test('the wider answers of ours go to the host, which knows the rules', async ()
     items.map((one) => one.textContent?.replace(/\s+/g, ' ').trim()),
     ['Allow once A', 'Allow for this session npm test S', 'Always allow… W'],
   );
-  for (const item of items.slice(1)) item.dispatchEvent(clickAt(Number.MAX_SAFE_INTEGER) as never);
+  for (const item of items.slice(1)) item.dispatchEvent(clickAfter(READ));
   assert.deepEqual(stage.calls('allowMore'), [
     { sessionId: 's1', askId: 'a1', how: 'session' },
     { sessionId: 's1', askId: 'a1', how: 'always' },
@@ -193,12 +189,12 @@ test('a double click on the arrow answers nothing, although an answer comes to l
   ] as const;
   const detail = { type: 'command', command: 'ls' } as const;
   const stage = await Stage.open(session({ ...running, asks: [{ ...command, detail, options }] }));
-  const press = (selector: string, at: number) => stage.find(selector).dispatchEvent(clickAt(at) as never);
-  press('.arrow', 1000);
+  const press = (selector: string, after: number) => stage.find(selector).dispatchEvent(clickAfter(after));
+  press('.arrow', 0);
   await stage.settle();
-  press('[role=menuitem][data-option=y]', 1180);
+  press('[role=menuitem][data-option=y]', 180);
   assert.deepEqual(stage.intents, []);
-  press('[role=menuitem][data-option=y]', 1600);
+  press('[role=menuitem][data-option=y]', 600);
   assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'y' } }]);
 });
 
@@ -210,7 +206,7 @@ test('an option is answered by its id, even when two are called the same', async
   const detail = { type: 'command', command: 'ls' } as const;
   const stage = await Stage.open(session({ ...running, asks: [{ ...command, detail, options }] }));
   await stage.press('More Answers');
-  stage.find('[data-option=y]').dispatchEvent(clickAt(Number.MAX_SAFE_INTEGER) as never);
+  stage.find('[role=menuitem][data-option=y]').dispatchEvent(clickAfter(READ));
   assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'y' } }]);
 });
 
@@ -232,8 +228,74 @@ test('a name and a title as long as a page leave the buttons short; they stand w
 
 test('the second press of a double click answers nothing', async () => {
   const stage = await Stage.open(session({ ...running, asks: [command] }));
-  stage.find('[data-option=o1]').dispatchEvent(new window.MouseEvent('click', { bubbles: true, detail: 2 }) as never);
+  stage.find('[data-option=o1]').dispatchEvent(clickAfter(READ, 2));
   assert.deepEqual(stage.intents, []);
+});
+
+/** The pointer goes down, so many milliseconds from now. */
+function down(on: HTMLElement, after: number): void {
+  const event = new window.MouseEvent('pointerdown', { bubbles: true, cancelable: true });
+  on.dispatchEvent(Object.defineProperty(event, 'timeStamp', { value: performance.now() + after }) as never);
+}
+
+test('a press that was meant for a request that has just gone answers neither the next nor moves the focus; one that comes later does', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [command, { ...command, id: 'a2' }] }));
+  const allow = () => stage.find('[data-option=o1]');
+  await stage.happen({ type: 'ask.closed', askId: 'a1', how: 'withdrawn' });
+  assert.equal(stage.find('.ask').dataset.ask, 'a2');
+  assert.ok(stage.find('.ask').hasAttribute('data-fresh'));
+  for (const detail of [1, 0]) allow().dispatchEvent(clickAfter(200, detail));
+  // The pointer went down too early, whenever it went up.
+  down(allow(), 100);
+  const press = new window.MouseEvent('mousedown', { bubbles: true, cancelable: true });
+  allow().dispatchEvent(press as never);
+  assert.ok(press.defaultPrevented);
+  allow().dispatchEvent(clickAfter(READ));
+  assert.deepEqual(stage.intents, []);
+  down(allow(), READ);
+  allow().dispatchEvent(clickAfter(READ));
+  assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'a2', answer: { kind: 'option', optionId: 'o1' } }]);
+});
+
+test('a request whose command changes is read anew; one that only gets the folder of the session is not', async (t) => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const detail = { type: 'command', command: 'npm test' } as const;
+  const ask = { ...command, detail };
+  const stage = await Stage.open(session({ ...running, asks: [ask] }));
+  const pressAfter = async (changed: Approval['detail']) => {
+    now += 10_000;
+    await stage.happen({ type: 'ask.changed', ask: { ...ask, detail: changed } });
+    stage.find('[data-option=o1]').dispatchEvent(clickAfter(200));
+    return stage.intents.length;
+  };
+  assert.equal(await pressAfter({ ...detail, command: 'npm publish' }), 0);
+  assert.equal(await pressAfter({ ...detail, command: 'npm publish', cwd: session({}).cwd }), 1);
+});
+
+test('early presses on a question send, refuse and skip nothing, and neither does Enter in its field', async () => {
+  const fields: Question['fields'] = [{ id: 'name', label: 'Name', kind: 'integer', initial: ['1'] }];
+  const asks = [{ ...question, fields, refusal: 'no' }];
+  const stage = await Stage.open(session({ ...running, asks }));
+  const answers = stage.all('.answers button');
+  assert.equal(answers.length, 3);
+  for (const one of answers) for (const detail of [1, 0]) one.dispatchEvent(clickAfter(200, detail));
+  assert.deepEqual(stage.intents, []);
+  answers[0]?.dispatchEvent(clickAfter(READ, 0));
+  assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'q', answer: { kind: 'fields', values: { name: ['1'] } } }]);
+});
+
+test('an answer that has come under the pointer in the place of another counts once it could be read there', () => {
+  const places = new AnswerPlaces();
+  const at = (answer: string, top: number) => ({ answer, left: 0, top, right: 50, bottom: top + 28 });
+  places.draw([at('once', 0), at('reject', 40)], 0);
+  places.draw([at('once', 40), at('reject', 80)], 1000);
+  assert.equal(places.wait('once', 1200, { x: 10, y: 50 }), 300);
+  assert.equal(places.wait('once', 1500, { x: 10, y: 50 }), 0);
+  assert.ok(places.wait('reject', 1200, { x: 10, y: 90 }) <= 0, 'nothing else was there');
+  assert.equal(places.wait('once', 900, { x: 10, y: 50 }), 600, 'a press before it, told of later');
+  places.forget();
+  assert.ok(places.wait('once', 9000, { x: 10, y: 50 }) > 0);
 });
 
 test('several hunks of one file are one card with one sum', async () => {

@@ -9,6 +9,15 @@ import { HostConnection } from '../../webview/host.ts';
 import { ChatRenderer } from '../../webview/render.ts';
 import { frame, window } from './dom.ts';
 
+/** Milliseconds after which whatever is drawn has been read. */
+export const READ = 60_000;
+
+/** A press of the pointer, so many milliseconds from now. */
+export function clickAfter(milliseconds: number, detail = 1): never {
+  const event = new window.MouseEvent('click', { bubbles: true, cancelable: true, detail });
+  return Object.defineProperty(event, 'timeStamp', { value: performance.now() + milliseconds }) as never;
+}
+
 /** A chat in the document of this process, with this test as its host. */
 export class Stage {
   readonly root = document.createElement('div');
@@ -122,7 +131,7 @@ export class Stage {
       button,
       `no button ${name} among ${buttons.map((one) => one.getAttribute('aria-label') ?? one.textContent?.trim()).join(', ')}`,
     );
-    button.dispatchEvent(new window.MouseEvent('click', { bubbles: true, detail: 1 }) as never);
+    button.dispatchEvent(clickAfter(READ));
     await this.settle();
   }
 

@@ -14,6 +14,7 @@ import {
   wordsBeside,
 } from '../../src/session/shownApproval.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
+import { guarded } from '../cardGuard.ts';
 import { drawable, drawableEnd } from '../drawable.ts';
 import { iconOf } from '../icons.ts';
 import { textView } from '../markdownView.ts';
@@ -44,8 +45,6 @@ const IN_SIGHT = 200;
 const EXCERPT = 60;
 /** Warnings that one folded line tells; of more it gives the number, as a whole one may be cut. */
 const TOLD_BY_A_LINE = 2;
-/** Milliseconds after which a press on the menu is meant for it: a card grows upwards, so that a row comes to lie under the pointer that opened it. */
-const MENU_UNREAD = 500;
 /** Answers in the agent's words that are buttons before the others fold into the menu. */
 const MOST_BUTTONS = 4;
 
@@ -60,7 +59,7 @@ export function approvalView(view: View, ask: Approval, paging?: Paging): Templa
   const given = memory.answers[ask.id] ?? {};
   const wordsOpen = isUnfolded(memory, wordsKey(ask.id), false) && answers.answers.some((one) => one.means === 'feedback');
   return html`<section class="ask card approval" role="group" tabindex="-1" aria-label=${visibleText(heading)} data-ask=${ask.id}
-    @keydown=${(event: KeyboardEvent) => letterPressed(view, ask, event)}>
+    ${guarded(ask, session.cwd, view.popup?.kind)} @keydown=${(event: KeyboardEvent) => letterPressed(view, ask, event)}>
     <header>
       <h2><bdi>${byFolders(heading)}</bdi></h2>
       ${amountView(ask, amount)} ${openDiffView(view, ask)} ${pagingView(paging)}
@@ -233,10 +232,7 @@ function answersView(view: View, ask: Approval, { once, reject, grave, answers }
   const short =
     once && once.label === t('Allow once') && (words !== '' || !grave) ? (words === '' ? t('Allow') : once.label + words) : undefined;
   const button = (one: ApprovalAnswer, label?: string, look = 'button') => answerButton(view, ask, one, label, look);
-  const toggle = (event: MouseEvent) => {
-    if (event.detail > 0) (event.currentTarget as HTMLElement).dataset.pressed = String(event.timeStamp);
-    view.act.unfold(menuKey, !menuOpen);
-  };
+  const toggle = () => view.act.unfold(menuKey, !menuOpen);
   const arrow = html`<button class="button ${once && !grave ? 'primary' : ''} arrow" type="button" id=${menuId(ask)} aria-haspopup="menu" aria-expanded=${String(menuOpen)}
     title=${commandTitle('More Answers')} aria-label=${commandTitle('More Answers')} @click=${toggle}>${iconOf('down')}</button>`;
   return html`<div class="answers">
@@ -260,7 +256,7 @@ function menuId(ask: Approval): string {
 
 function answerButton(view: View, ask: Approval, one: ApprovalAnswer, label: string | undefined, look: string): TemplateResult {
   return html`<button class=${look} type="button" title=${tooltipOf(one)} data-option=${optionIdOf(one) ?? nothing} data-letter=${one.letter ?? nothing}
-    @click=${(event: MouseEvent) => press(view, ask, one, event)}><bdi>${withLetter(label ?? one.label, one.letter)}</bdi></button>`;
+    data-answer=${one.id} @click=${() => press(view, ask, one)}><bdi>${withLetter(label ?? one.label, one.letter)}</bdi></button>`;
 }
 
 function feedbackButton(view: View, ask: Approval, one: ApprovalAnswer): TemplateResult {
@@ -293,17 +289,11 @@ function menuView(view: View, ask: Approval, answers: readonly ApprovalAnswer[])
       (
         one,
       ) => html`<li role="none"><button role="menuitem" type="button" title=${tooltipOf(one)} data-option=${optionIdOf(one) ?? nothing} data-letter=${one.letter ?? nothing}
-        @click=${(event: MouseEvent) => isRead(ask, event) && press(view, ask, one, event)}>
+        data-answer=${`menu:${one.id}`} @click=${() => press(view, ask, one)}>
         <span><bdi>${visible(one.label)}</bdi>${one.description === undefined ? nothing : html` <span class="faint">${visible(shortened(one.description, 120))}</span>`}</span>
         ${one.letter === undefined ? nothing : html`<kbd>${one.letter}</kbd>`}</button></li>`,
     )}
   </ul>`;
-}
-
-/** False for a press of the pointer right after the one that opened the menu. */
-function isRead(ask: Approval, { currentTarget, detail, timeStamp }: MouseEvent): boolean {
-  const opener = (currentTarget as HTMLElement).ownerDocument.getElementById(menuId(ask));
-  return detail === 0 || timeStamp - Number(opener?.dataset.pressed ?? Number.NEGATIVE_INFINITY) >= MENU_UNREAD;
 }
 
 function tooltipOf({ does, label, description, letter }: ApprovalAnswer): string {
@@ -335,10 +325,7 @@ function letterPressed(view: View, ask: Approval, event: KeyboardEvent): void {
   requestAnimationFrame(() => [...find()].at(-1)?.focus());
 }
 
-function press(view: View, ask: Approval, one: ApprovalAnswer, event: MouseEvent): void {
-  // The second press of a double click may land on the next ask.
-  if (event.detail > 1) return;
-  const { does } = one;
+function press(view: View, ask: Approval, { does }: ApprovalAnswer): void {
   switch (does.kind) {
     case 'option':
       return answer(view, ask, does.option);
@@ -412,7 +399,7 @@ function wordsView(view: View, ask: Approval, { answers }: ApprovalAnswers, valu
   const label = way === 'next' ? t('What should the agent do instead? Sent as the next prompt.') : t('What should the agent do instead?');
   return html`<textarea class="text-field" rows="2" id=${wordsId(ask)} .value=${value} placeholder=${label} aria-label=${label} @input=${write} @keydown=${key}></textarea>
     <div class="answers">
-      <button class="button primary" type="button" ?disabled=${value.trim() === ''} @click=${(event: MouseEvent) => event.detail <= 1 && option && answerInWords(view, ask, option)}>${t('Reject')}</button>
+      <button class="button primary" type="button" data-answer="words" ?disabled=${value.trim() === ''} @click=${() => option && answerInWords(view, ask, option)}>${t('Reject')}</button>
       <button class="ghost" type="button" @click=${() => toggleWords(view, ask, false)}>${t('Cancel')}</button>
     </div>`;
 }

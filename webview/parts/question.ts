@@ -4,6 +4,7 @@ import { problemText } from '../../src/session/fields.ts';
 import type { Answer } from '../../src/session/intents.ts';
 import type { Field, Question } from '../../src/session/model.ts';
 import { visibleText } from '../../src/session/visible.ts';
+import { guarded } from '../cardGuard.ts';
 import { textView } from '../markdownView.ts';
 import { t, visible } from '../strings.ts';
 import type { View } from '../view.ts';
@@ -32,8 +33,8 @@ export function questionView(view: View, ask: Question, paging?: Paging): Templa
     view.act.intent({ type: 'answer', askId: ask.id, answer: { kind: 'fields', values } });
   };
   const titled = ask.fields.some((field) => field.label.trim() === ask.title.trim());
-  const leave = (event: MouseEvent, answer: Answer) => event.detail > 1 || view.act.intent({ type: 'answer', askId: ask.id, answer });
-  return html`<form class="ask card question" novalidate aria-label=${visibleText(ask.title)} data-ask=${ask.id} @submit=${send}>
+  const leave = (answer: Answer) => view.act.intent({ type: 'answer', askId: ask.id, answer });
+  return html`<form class="ask card question" novalidate aria-label=${visibleText(ask.title)} data-ask=${ask.id} ${guarded(ask, view.session.cwd, view.popup?.kind)} @submit=${send}>
     ${
       titled && (paging?.of ?? 1) < 2
         ? nothing
@@ -43,15 +44,13 @@ export function questionView(view: View, ask: Question, paging?: Paging): Templa
     ${countdownView(ask.until)}
     <div class="fields">${ask.fields.map((field, index) => fieldView(view, ask, field, index, given, problems.get(field.id)))}</div>
     <div class="answers">
-      <button class="button primary" type="submit" ?disabled=${problems.size > 0} @click=${(event: MouseEvent) => event.detail > 1 && event.preventDefault()}>${t(
-        'Send',
-      )}</button>
+      <button class="button primary" type="submit" data-answer="send" ?disabled=${problems.size > 0}>${t('Send')}</button>
       ${
         refusal === undefined
           ? nothing
-          : html`<button class="button" type="button" @click=${(event: MouseEvent) => leave(event, { kind: 'option', optionId: refusal })}>${t('Reject')}</button>`
+          : html`<button class="button" type="button" data-answer="refuse" @click=${() => leave({ kind: 'option', optionId: refusal })}>${t('Reject')}</button>`
       }
-      <button class=${refusal === undefined ? 'button' : 'ghost'} type="button" @click=${(event: MouseEvent) => leave(event, { kind: 'cancelled' })}>${t('Skip')}</button>
+      <button class=${refusal === undefined ? 'button' : 'ghost'} type="button" data-answer="skip" @click=${() => leave({ kind: 'cancelled' })}>${t('Skip')}</button>
     </div>
   </form>`;
 }

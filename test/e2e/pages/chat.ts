@@ -45,9 +45,14 @@ export class Chat {
     return this.frame.locator('.call', { hasText: title });
   }
 
-  /** The open ask with this title. */
+  /** Presses an answer of the card in front, once presses on it count. */
+  async answer(name: string): Promise<void> {
+    await this.ask(/./).getByRole('button', { name, exact: true }).click();
+  }
+
+  /** The open ask with this title, once presses on its answers count. */
   ask(title: string | RegExp): Locator {
-    return this.frame.locator('[data-ask]').filter({ hasText: title });
+    return this.frame.locator('[data-ask]:not([data-fresh])').filter({ hasText: title });
   }
 
   /** The answers of an ask whose words do not fit into their button. */
