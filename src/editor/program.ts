@@ -31,7 +31,7 @@ import { RecentCommands } from './recentCommands.ts';
 import { ChangesReview } from './review/changes.ts';
 import type { ReviewDocuments } from './review/documents.ts';
 import { FileHunks } from './review/fileHunks.ts';
-import { wayOutOfDiff } from './review/leaveDiff.ts';
+import { wayBackFromDiff, wayOutOfDiff } from './review/leaveDiff.ts';
 import { showProposalLenses } from './review/proposalLenses.ts';
 import { closeRemovedFiles } from './review/removedFiles.ts';
 import { restoreText } from './review/restoredTexts.ts';
@@ -216,6 +216,7 @@ function buildSurfaces(
       makeRule: (sessionId, ask, shown) => rules.make(sessionId, ask, shown),
       manageRules: () => void rules.manage().catch(failed('The approval rules could not be shown')),
       restoreFocus: restoreFocus,
+      wayBackFromDiff: () => wayBackFromDiff(chat),
       wayOutOfDiff: () => wayOutOfDiff(review, chat),
       shown: (ask) => {
         chat.showPick(ask);

@@ -103,6 +103,38 @@ async function asksToRun({ window: { pick } }: Scene, id: string) {
   return { answer };
 }
 
+const nothing: Place = {
+  name: 'no editor',
+  enter: async (window) => {
+    await window.closeEditors();
+    await window.command('View: Focus First Editor Group');
+  },
+  focused: composer.focused,
+};
+
+for (const place of [file, list, nothing])
+  test(
+    `Esc leaves the keyboard of ${place.name} out of the proposal`,
+    inWindow(async (scene) => {
+      const { window } = scene;
+      const { page, pick, diff } = window;
+      await place.enter(window);
+      const { answer } = await asks(scene, `set aside ${place.name}`);
+      await press(window, 'Escape');
+      await pick.gone();
+      await place.focused(window).waitFor();
+      assert.equal(await diff.editor.locator(':focus').count(), 0);
+      // A tab of the proposal is still there.
+      await window.statusItem('1 waiting').click();
+      await pick.title.filter({ hasText: change.title }).waitFor();
+      await pick.answer('R');
+      assert.deepEqual((await answer).result, chosen('no'));
+      await diff.editor.waitFor({ state: 'detached' });
+      await pick.gone();
+      assert.equal(await page.locator('.tab.dirty').count(), 0);
+    }),
+  );
+
 for (const place of [file, list])
   test(
     `an edit that the agent takes back leaves the keyboard in ${place.name}`,

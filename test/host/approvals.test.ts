@@ -33,6 +33,7 @@ describe('approvals as quick-picks', () => {
   let wasInChat: boolean;
   let back: number;
   let out: number;
+  let aside: number;
   let shown: boolean;
   /** The ask of the last pick. */
   let asked: string | undefined;
@@ -74,6 +75,9 @@ describe('approvals as quick-picks', () => {
         diffsClosed: () => diffClosed,
         edited: async () => edited,
         restoreFocus: (requested) => (inChat || (requested && wasInChat) ? goBack : undefined),
+        wayBackFromDiff: () => async () => {
+          aside += 1;
+        },
         wayOutOfDiff: () => async () => {
           out += 1;
         },
@@ -110,6 +114,7 @@ describe('approvals as quick-picks', () => {
     wasInChat = false;
     back = 0;
     out = 0;
+    aside = 0;
     shown = false;
     onTheWay = Promise.resolve();
     drawn = Promise.resolve();
@@ -472,6 +477,7 @@ describe('approvals as quick-picks', () => {
         diffsClosed: async () => {},
         edited: async () => undefined,
         restoreFocus: () => undefined,
+        wayBackFromDiff: () => async () => {},
         wayOutOfDiff: () => async () => {},
         shown: () => {},
         enterDiff: () => {},
@@ -703,6 +709,29 @@ describe('approvals as quick-picks', () => {
     await press('escape');
     assert.equal(back, 1);
     assert.deepEqual(fakeHost.answers, []);
+  });
+
+  it('Esc leads out of the diff that came with the pick, to the chat where that had the keyboard; an answer and a look do not', async () => {
+    diffToo = true;
+    fakeHost.open(edit('1'));
+    await press('escape');
+    await approvals.dismissed();
+    await approvals.dismissed();
+    assert.equal(aside, 1, 'once');
+    inChat = true;
+    fakeHost.open(edit('2'));
+    await press('escape');
+    await approvals.dismissed();
+    inChat = false;
+    fakeHost.open(command('3'));
+    await press('escape');
+    await approvals.dismissed();
+    assert.deepEqual([back, aside], [1, 1], 'no diff came up with a command');
+    fakeHost.open(edit('4'));
+    await press('enter');
+    await settled(() => fakeHost.answers.length === 1);
+    await approvals.dismissed();
+    assert.deepEqual([back, aside], [1, 1]);
   });
 
   it('what is asked while the keyboard is on its way back waits for it, so that the keys reach the pick', async () => {

@@ -55,6 +55,8 @@ export interface ApprovalsDeps {
    * returns to a webview. Settles on arrival.
    */
   readonly restoreFocus: (requested: boolean) => (() => Promise<void>) | undefined;
+  /** Returns the way to what is in front, for a keyboard that ends up in the diff that is about to open over it. */
+  readonly wayBackFromDiff: () => () => Promise<void>;
   /** Returns the way out of the diff in front, which an answer closes. */
   readonly wayOutOfDiff: () => () => Promise<void>;
   /** Reports the ask that a pick shows and Esc therefore dismisses; undefined when the pick has left. */
@@ -328,8 +330,8 @@ export class Approvals implements Disposable {
   #put(one: QueuedAsk, key: AskKey): void {
     const requested = this.#queue.isRequested(one);
     this.#queue.show(one);
-    const { restoreFocus } = this.#deps;
-    this.#focus.leave(() => restoreFocus(requested));
+    const { restoreFocus, wayBackFromDiff } = this.#deps;
+    this.#focus.leave(() => restoreFocus(requested), this.#opensDiff(one.ask) ? wayBackFromDiff() : undefined);
     const place = { sessionId: one.sessionId, askId: one.ask.id };
     this.#deps.shown(place);
     const pick = this.#pickFor(one, key);
@@ -362,7 +364,7 @@ export class Approvals implements Disposable {
       pick.dispose();
       return;
     }
-    this.#focus.dismissed(keyOfOpen(one));
+    this.#focus.dismissed(keyOfOpen(one), outcome.how === 'look');
     this.#queue.dismissShown();
     if (outcome.how === 'look') this.#deps.look(one.sessionId, one.ask.id, outcome.at);
   }

@@ -105,9 +105,9 @@ type RestoreFocus = () => Promise<void>;
 type FocusState =
   | { readonly at: 'home' }
   /** A pick has the keyboard, or an answer is being sent. */
-  | { readonly at: 'pick'; readonly back: RestoreFocus | undefined }
+  | { readonly at: 'pick'; readonly back: RestoreFocus | undefined; readonly aside: RestoreFocus | undefined }
   /** The pick of that ask has left without an answer; only Esc and an answer to it lead back from there. */
-  | { readonly at: 'dismissed'; readonly ask: AskKey; readonly back: RestoreFocus | undefined }
+  | { readonly at: 'dismissed'; readonly ask: AskKey; readonly back: RestoreFocus | undefined; readonly aside: RestoreFocus | undefined }
   /** The keyboard is returning: a pick or diff that came up now would lose it. */
   | { readonly at: 'returning' };
 
@@ -129,19 +129,27 @@ export class FocusReturn {
     return this.#state.at === 'pick' && this.#state.back !== undefined;
   }
 
-  /** A pick comes up. `origin` tells where the keyboard is, unless an earlier pick has taken it from there. */
-  leave(origin: () => RestoreFocus | undefined): void {
-    if (this.#state.at !== 'pick' || !this.#state.back) this.#state = { at: 'pick', back: origin() };
+  /**
+   * A pick comes up. `origin` tells where the keyboard is, unless an earlier pick has taken it from there. `aside`: the way out of the diff that comes up
+   * with the pick, for Esc, after which that stays open.
+   */
+  leave(origin: () => RestoreFocus | undefined, aside?: RestoreFocus): void {
+    if (this.#state.at !== 'pick') this.#state = { at: 'pick', back: origin(), aside };
+    else if (!this.#state.back) this.#state = { at: 'pick', back: origin(), aside: this.#state.aside ?? aside };
   }
 
-  /** The pick has left without an answer; a user who opened something else over it is there by now. */
-  dismissed(ask: AskKey): void {
-    if (this.#state.at === 'pick') this.#state = { at: 'dismissed', ask, back: this.#state.back };
+  /** The pick has left without an answer; a user who opened something else over it is there by now. `looks`: the user has chosen to go into the diff. */
+  dismissed(ask: AskKey, looks: boolean): void {
+    if (this.#state.at !== 'pick') return;
+    const { back, aside } = this.#state;
+    this.#state = { at: 'dismissed', ask, back, aside: looks ? undefined : aside };
   }
 
   /** The answers come back from what they were left to look at: the way back is still the one from before. */
   resume(ask: AskKey): void {
-    if (this.#state.at === 'dismissed' && this.#state.ask === ask) this.#state = { at: 'pick', back: this.#state.back };
+    if (this.#state.at !== 'dismissed' || this.#state.ask !== ask) return;
+    const { back, aside } = this.#state;
+    this.#state = { at: 'pick', back, aside };
   }
 
   /** The pick was removed: the keyboard stays where it is. */
@@ -152,7 +160,7 @@ export class FocusReturn {
   /** Returns the keyboard after an answer, or after Esc. Settles when it has arrived. */
   async goBack(from: 'pick' | 'dismissed'): Promise<void> {
     if (this.#state.at !== from) return;
-    const { back } = this.#state;
+    const { back = from === 'dismissed' ? this.#state.aside : undefined } = this.#state;
     if (!back) {
       this.#state = { at: 'home' };
       return;

@@ -139,3 +139,8 @@ export async function openTextDiff(
   // The editor takes this since long, and its types do not know it; without it the file's own editor would open.
   await vscode.commands.executeCommand('vscode.diff', left, right, title, { ...options, override: false });
 }
+
+/** Puts the keyboard of the diff in front into the side that cannot be edited. */
+export async function toReadOnlySide(): Promise<void> {
+  await vscode.commands.executeCommand('workbench.action.compareEditor.focusSecondarySide');
+}

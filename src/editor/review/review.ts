@@ -25,7 +25,7 @@ import type {
 import { carriesEdits, changeNow, isOfProposal, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
 import { changedFiles, type FileDiffs, fileNamed, findAsk, rowName, tabTitle, turnFiles } from '../../session/select.ts';
 import { comparedText, openDocument } from '../files.ts';
-import { noChangeHere, openTextDiff, REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
+import { noChangeHere, openTextDiff, REVIEW_SCHEME, type ReviewDocuments, toReadOnlySide } from './documents.ts';
 
 /** The subject of an open diff: a pending ask, or a file that a turn has changed. */
 export type DiffSubject =
@@ -701,10 +701,6 @@ async function closeReviews(matches: (sides: { readonly left: vscode.Uri; readon
   // The editor closes no tab that it has reported again meanwhile.
   const closing = found().map(({ tab }) => tab);
   if (closing.length > 0) await vscode.window.tabGroups.close(closing, true);
-}
-
-async function toReadOnlySide(): Promise<void> {
-  await vscode.commands.executeCommand('workbench.action.compareEditor.focusSecondarySide');
 }
 
 /** True where the change stands at that line of the proposed side, or of the other. */

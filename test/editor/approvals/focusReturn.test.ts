@@ -10,7 +10,7 @@ function lookedAway() {
   focus.leave(() => async () => {
     back += 1;
   });
-  focus.dismissed(keyOf('s', 'a'));
+  focus.dismissed(keyOf('s', 'a'), false);
   return { focus, timesBack: () => back };
 }
 
@@ -56,4 +56,20 @@ test('a place that never takes the keyboard back does not hold up what comes nex
   await focus.goBack('pick');
   clearInterval(alive);
   assert.deepEqual([focus.returning, focus.away], [false, false]);
+});
+
+test('Esc leads out of the diff that came up with a pick, unless the user goes there to look', async () => {
+  const led: boolean[] = [];
+  for (const looks of [false, true]) {
+    const focus = new FocusReturn();
+    const asideOf: number[] = [];
+    const aside = async () => void asideOf.push(1);
+    focus.leave(() => undefined, aside);
+    await focus.goBack('dismissed');
+    focus.dismissed(keyOf('s', 'a'), looks);
+    await focus.goBack('dismissed');
+    await focus.goBack('dismissed');
+    led.push(asideOf.length === 1);
+  }
+  assert.deepEqual(led, [true, false]);
 });
