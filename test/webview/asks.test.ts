@@ -192,6 +192,8 @@ test('a double click on the arrow answers nothing, although an answer comes to l
   const press = (selector: string, after: number) => stage.find(selector).dispatchEvent(clickAfter(after));
   press('.arrow', 0);
   await stage.settle();
+  const above = stage.find('.arrow').compareDocumentPosition(stage.find('[role=menu]') as never);
+  assert.ok((above & 2) !== 0, 'a card grows upwards: what is above the arrow does not come to lie under the pointer');
   press('[role=menuitem][data-option=y]', 180);
   assert.deepEqual(stage.intents, []);
   press('[role=menuitem][data-option=y]', 600);

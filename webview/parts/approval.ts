@@ -235,7 +235,9 @@ function answersView(view: View, ask: Approval, { once, reject, grave, answers }
   const toggle = () => view.act.unfold(menuKey, !menuOpen);
   const arrow = html`<button class="button ${once && !grave ? 'primary' : ''} arrow" type="button" id=${menuId(ask)} aria-haspopup="menu" aria-expanded=${String(menuOpen)}
     title=${commandTitle('More Answers')} aria-label=${commandTitle('More Answers')} @click=${toggle}>${iconOf('down')}</button>`;
-  return html`<div class="answers">
+  // Above the row of its arrow: the card grows upwards, so that what opens below would come to lie under the pointer.
+  return html`${menuOpen && inMenu.length > 0 ? menuView(view, ask, once ? [once, ...inMenu] : inMenu) : nothing}
+    <div class="answers">
       ${
         once
           ? html`<span class="split">${button(once, short, grave ? 'button' : 'button primary')}${inMenu.length > 0 ? arrow : nothing}</span>`
@@ -246,8 +248,7 @@ function answersView(view: View, ask: Approval, { once, reject, grave, answers }
       ${once || inMenu.length === 0 ? nothing : arrow}
       ${feedback ? feedbackButton(view, ask, feedback) : nothing}
     </div>
-    ${unclear.length > 0 ? html`<div class="answers">${unclear.map((one) => button(one))}</div>` : nothing}
-    ${menuOpen && inMenu.length > 0 ? menuView(view, ask, once ? [once, ...inMenu] : inMenu) : nothing}`;
+    ${unclear.length > 0 ? html`<div class="answers">${unclear.map((one) => button(one))}</div>` : nothing}`;
 }
 
 function menuId(ask: Approval): string {
