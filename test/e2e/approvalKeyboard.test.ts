@@ -103,16 +103,7 @@ async function asksToRun({ window: { pick } }: Scene, id: string) {
   return { answer };
 }
 
-const nothing: Place = {
-  name: 'no editor',
-  enter: async (window) => {
-    await window.closeEditors();
-    await window.command('View: Focus First Editor Group');
-  },
-  focused: composer.focused,
-};
-
-for (const place of [file, list, nothing])
+for (const place of [file, list])
   test(
     `Esc leaves the keyboard of ${place.name} out of the proposal`,
     inWindow(async (scene) => {

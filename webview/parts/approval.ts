@@ -14,14 +14,13 @@ import {
   wordsBeside,
 } from '../../src/session/shownApproval.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
-import { guarded } from '../cardGuard.ts';
 import { drawable, drawableEnd } from '../drawable.ts';
 import { iconOf } from '../icons.ts';
 import { textView } from '../markdownView.ts';
 import { byFolders, commandTitle, inWords, t, visible } from '../strings.ts';
 import type { SessionMemory } from '../ui.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { askerView, countdownView, type Paging, pagingView, scrollBox, warningLine } from './askCard.ts';
+import { askerView, countdownView, guardOf, type Paging, pagingView, scrollBox, warningLine } from './askCard.ts';
 import { counts, diffLines, unplacedNote } from './diff.ts';
 import { moreText, notShown, plainText, showMoreButton, shownCount } from './fold.ts';
 
@@ -59,7 +58,7 @@ export function approvalView(view: View, ask: Approval, paging?: Paging): Templa
   const given = memory.answers[ask.id] ?? {};
   const wordsOpen = isUnfolded(memory, wordsKey(ask.id), false) && answers.answers.some((one) => one.means === 'feedback');
   return html`<section class="ask card approval" role="group" tabindex="-1" aria-label=${visibleText(heading)} data-ask=${ask.id}
-    ${guarded(ask, session.cwd, view.popup?.kind)} @keydown=${(event: KeyboardEvent) => letterPressed(view, ask, event)}>
+    ${guardOf(view, ask)} @keydown=${(event: KeyboardEvent) => letterPressed(view, ask, event)}>
     <header>
       <h2><bdi>${byFolders(heading)}</bdi></h2>
       ${amountView(ask, amount)} ${openDiffView(view, ask)} ${pagingView(paging)}

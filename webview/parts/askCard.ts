@@ -2,11 +2,18 @@ import { ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Ask } from '../../src/session/model.ts';
 import { visibleText } from '../../src/session/visible.ts';
+import { guarded } from '../cardGuard.ts';
 import { clock } from '../clock.ts';
 import { iconOf } from '../icons.ts';
 import { commandTitle, t } from '../strings.ts';
+import type { View } from '../view.ts';
 
 // The parts that the cards of all asks share.
+
+/** On the card's element: presses on its answers count once they could be read. */
+export function guardOf({ session, popup }: View, ask: Ask): unknown {
+  return guarded(ask, session.cwd, popup?.kind);
+}
 
 /** The name of the asker, when it is not the session's own agent. */
 export function askerView(ask: Ask): TemplateResult | typeof nothing {

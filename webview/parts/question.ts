@@ -4,11 +4,10 @@ import { problemText } from '../../src/session/fields.ts';
 import type { Answer } from '../../src/session/intents.ts';
 import type { Field, Question } from '../../src/session/model.ts';
 import { visibleText } from '../../src/session/visible.ts';
-import { guarded } from '../cardGuard.ts';
 import { textView } from '../markdownView.ts';
 import { t, visible } from '../strings.ts';
 import type { View } from '../view.ts';
-import { askerView, countdownView, type Paging, pagingView } from './askCard.ts';
+import { askerView, countdownView, guardOf, type Paging, pagingView } from './askCard.ts';
 
 /** Parts of the last turn right above the card of what is asked. */
 const END_PARTS = 3;
@@ -34,7 +33,7 @@ export function questionView(view: View, ask: Question, paging?: Paging): Templa
   };
   const titled = ask.fields.some((field) => field.label.trim() === ask.title.trim());
   const leave = (answer: Answer) => view.act.intent({ type: 'answer', askId: ask.id, answer });
-  return html`<form class="ask card question" novalidate aria-label=${visibleText(ask.title)} data-ask=${ask.id} ${guarded(ask, view.session.cwd, view.popup?.kind)} @submit=${send}>
+  return html`<form class="ask card question" novalidate aria-label=${visibleText(ask.title)} data-ask=${ask.id} ${guardOf(view, ask)} @submit=${send}>
     ${
       titled && (paging?.of ?? 1) < 2
         ? nothing
