@@ -78,15 +78,22 @@ export function runningMembers(rawInput: unknown, diffs: readonly Diff[]): reado
     lines ??= new Set(texts.flatMap((one) => one.split('\n')));
     return text.split('\n').every((line) => PATCH_LINE.test(line) || lines?.has(line.slice(1)));
   };
+  const plain = (text: string) => text.replaceAll('\r\n', '\n').replace(/\n$/, '');
   const isShown = (written: string) => {
-    const text = written.replaceAll('\r\n', '\n').replace(/\n$/, '');
+    const text = plain(written);
     return texts.some((one) => one.includes(text)) || isPatchOfThese(text);
   };
+  // The whole new text of a file whose changed places alone are shown.
+  const isWholeText = (name: string, text: string) =>
+    WHOLE_TEXT.test(name) &&
+    diffs.every(({ excerpt, after, path }) => excerpt && after !== null && path === diffs[0]?.path && plain(text).includes(plain(after)));
   let left = MOST_COMPARED;
   const mayRun = (name: string, value: unknown, levels: number): boolean => {
     if (HARMLESS.has(name) || IN_WORDS.test(name)) return false;
     if (typeof value === 'string')
-      return value !== '' && (MAY_RUN.test(name) || !PLAIN_WORD.test(value)) && (--left < 0 || !isShown(value));
+      return (
+        value !== '' && (MAY_RUN.test(name) || !PLAIN_WORD.test(value)) && (--left < 0 || !(isShown(value) || isWholeText(name, value)))
+      );
     if (levels === 0 || !isRecord(value)) return false;
     return Object.entries(value).some(([key, one]) => mayRun(Array.isArray(value) ? name : key, one, levels - 1));
   };
@@ -113,6 +120,8 @@ function endsIn(value: unknown, levels: number): readonly string[] {
 const EDIT_STEP = /^(?:view|create|str_replace|insert|undo_edit)$/;
 /** Names of members that tell in words what the edit is for. */
 const IN_WORDS = /^(?:instructions?|summary|comment|message|intent|purpose|thought|note|code_edit|todo)$/i;
+/** Names of members that hold the text of a whole file. */
+const WHOLE_TEXT = /^(?:new_?|file_?)?(?:content|contents|text)$/i;
 const PLAIN_WORD = /^[\w.-]{1,40}$/;
 /** Lines of a patch that hold no text of the file. */
 const PATCH_LINE =
