@@ -124,6 +124,8 @@ describe('review of changes', () => {
     const left = ['Reject', '$(comment)', 'Put back'];
     const last = [4, 29].flatMap((line, at) => [...left, `Change ${at + 1} of 2 is left out`].map((title) => `${line} ${title}`));
     assert.deepEqual((await lenses()).sort(), last.sort(), 'what is left out altogether can be rejected, and nothing pretends to allow it');
+    const first = (await lenses()).filter((one) => one.startsWith('4 '))[0];
+    assert.equal(first, '4 Put back', 'no answer comes to stand where "Leave out" was pressed');
     await review.toggleHunk();
     await cursorTo(input.original, 4);
     await review.toggleHunk();

@@ -61,8 +61,9 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
     const lens = (title: string | undefined, command: string) => (title === undefined ? [] : [lensAt(line, title, command, args)]);
     if (!isIn) {
       return [
-        ...(isEmpty ? answerLenses(uri, line, accept, shown) : []),
+        // In the place of the "Leave out" that was pressed: a second press must not land on an answer.
         ...lens(vscode.l10n.t('Put back'), 'parley.toggleHunk'),
+        ...(isEmpty ? answerLenses(uri, line, accept, shown) : []),
         ...lens(vscode.l10n.t('Change {0} of {1} is left out', index + 1, hunks.length), ''),
       ];
     }
