@@ -1,7 +1,7 @@
 import { AsyncDirective, directive } from 'lit/async-directive.js';
 import { type ElementPart, noChange, nothing } from 'lit/html.js';
-import { sameMeaning } from '../src/session/approvalAnswers.ts';
 import type { Ask } from '../src/session/model.ts';
+import { sameMeaning } from '../src/session/shownApproval.ts';
 import { AnswerPlaces, type Point, UNREAD } from './answerPlaces.ts';
 
 type Press = { readonly answer: string; readonly wait: number } | undefined;

@@ -6,8 +6,8 @@ import { namesAll } from './earlierAnswers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, Ask, Option, Session } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
-import { byPath, forSession, optionName, rejection, saysByTitle } from './select.ts';
-import { elsewhere, isAllLeftOut } from './shownApproval.ts';
+import { byPath, forSession, optionName, rejection } from './select.ts';
+import { isAllLeftOut } from './shownApproval.ts';
 import { sessionRule, suggestedRules } from './suggestedRules.ts';
 
 /** The keys of answers, the same for every agent: once, session (or wider), always, reject, feedback. */
@@ -156,18 +156,6 @@ export function answersIn(session: Pick<Session, 'cwd' | 'link'>, ask: Approval)
 
 export function answerSetting({ cwd, link }: Pick<Session, 'cwd' | 'link'>): AnswerSetting {
   return { cwd, feedback: link.state === 'ready' && link.offers.feedback === true };
-}
-
-/** True when both ask the same with the same answers: only words changed, or a folder was named that is the session's own. */
-export function sameMeaning(one: Approval, other: Approval, cwd: string): boolean {
-  return meaningOf(one, cwd) === meaningOf(other, cwd);
-}
-
-function meaningOf(ask: Approval, cwd: string): string {
-  const { title, detail, beside, paths, options, revised, toolKind, outside, asker } = ask;
-  const asked = detail.type === 'command' ? { ...detail, cwd: elsewhere(detail, cwd) } : detail;
-  // The agent's title is shown only where the rest does not say it all.
-  return JSON.stringify([saysByTitle(ask) ? title : null, asked, beside, paths, options, revised, toolKind, outside, asker]);
 }
 
 /** The first answers, at most five, and the rest; the rest keeps its order. A wider scope gives way before a refusal does. */

@@ -8,7 +8,7 @@ import { hunksOf, stepsOf } from './hunks.ts';
 import { isChangedEnds, plain } from './lineEnds.ts';
 import type { Approval, ApprovalDetail, Diff, Session } from './model.ts';
 import { carriesEdits } from './proposal.ts';
-import { askTitle, byPath, relativePath } from './select.ts';
+import { askTitle, byPath, relativePath, saysByTitle } from './select.ts';
 import { visibleText } from './visible.ts';
 
 /** The action of an approval, in one word order for every agent. */
@@ -234,4 +234,16 @@ export function excerptOf(text: string, { from, to }: { readonly from: number; r
 /** The place, or the one after it where it would cut a character in two. */
 function wholeAt(text: string, at: number): number {
   return /^[\udc00-\udfff]/.test(text.slice(at, at + 1)) ? at + 1 : at;
+}
+
+/** True when both ask the same with the same answers: only words changed, or a folder was named that is the session's own. */
+export function sameMeaning(one: Approval, other: Approval, cwd: string): boolean {
+  return meaning(one, cwd) === meaning(other, cwd);
+}
+
+function meaning(ask: Approval, cwd: string): string {
+  const { title, detail, beside, paths, options, revised, toolKind, outside, asker } = ask;
+  const asked = detail.type === 'command' ? { ...detail, cwd: elsewhere(detail, cwd) } : detail;
+  // The agent's title is shown only where the rest does not say it all.
+  return JSON.stringify([saysByTitle(ask) ? title : null, asked, beside, paths, options, revised, toolKind, outside, asker]);
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { approvalAnswers, clientLabel, firstAnswers, MOST_ANSWERS, sameMeaning } from '../../src/session/approvalAnswers.ts';
+import { approvalAnswers, clientLabel, firstAnswers, MOST_ANSWERS } from '../../src/session/approvalAnswers.ts';
 import type { Approval, Option } from '../../src/session/model.ts';
 import { longNames, optionName, rejection } from '../../src/session/select.ts';
+import { sameMeaning } from '../../src/session/shownApproval.ts';
 
 const cwd = '/w';
 const approval = (options: readonly Option[], change: Partial<Approval> = {}): Approval => ({

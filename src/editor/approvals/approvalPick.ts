@@ -8,7 +8,6 @@ import {
   approvalAnswers,
   firstAnswers,
   MOST_ANSWERS,
-  sameMeaning,
 } from '../../session/approvalAnswers.ts';
 import { dangersOf } from '../../session/dangers.ts';
 import { hunksOf } from '../../session/hunks.ts';
@@ -22,6 +21,7 @@ import {
   excerptOf,
   fileBecomes,
   inputText,
+  sameMeaning,
   shownDiffs,
   unplacedNote,
   wordsBeside,
