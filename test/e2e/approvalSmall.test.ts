@@ -59,6 +59,7 @@ test(
       const card = chat.ask(command);
       const warnings = card.locator('.risks li');
       await window.chatWidth(300);
+      await card.waitFor();
       const count = await warnings.count();
       assert.equal(count, command.includes('|') ? 3 : 2, command);
       const box = await card.boundingBox();
@@ -98,6 +99,7 @@ test(
       await window.pictures(`cases/pair-${at}-240`, ['dark']);
       await window.chatWidth(300);
       await window.pictures(`cases/pair-${at}`, themes);
+      await card.waitFor();
       assert.equal(await card.locator('.risks li').count(), 2, command);
       assert.equal(await card.locator('.risks-box .icon:visible').count(), 1, command);
       const line = card.locator('.risks');

@@ -20,7 +20,7 @@ test(
     await chat.turns.nth(1).waitFor();
     assert.match((await chat.turns.first().textContent()) ?? '', /countTags/);
     await chat.settled(chat.turns.nth(1));
-    assert.equal(await chat.ask('main.ts').count(), 0, 'what was asked before the reload is over');
+    assert.equal(await chat.frame.locator('[data-ask]').count(), 0, 'what was asked before the reload is over');
     assert.match(readFileSync(path.join(folder, 'src/main.ts'), 'utf8'), /'Hello from/);
     assert.equal(await window.tab('proposed').count(), 0, 'the diff of what is over is closed');
     await window.pictures('reloaded');
