@@ -93,6 +93,7 @@ import {
   keptBaseline,
   keptFiles,
   type LineCounts,
+  lapsedOf,
   laterOf,
   nameNow,
   noteUse,
@@ -112,10 +113,14 @@ import {
   withChange,
   withCounts,
   withKnown,
+  withKnownLapsed,
+  withLapsed,
   withMove,
   withOpen,
   withoutBurst,
   withoutKnown,
+  withoutLapse,
+  withoutLapsed,
   withoutMove,
   withoutOvertaken,
   withoutReview,
@@ -398,6 +403,7 @@ export class ChangeSet {
       this.#state = found;
       if (await this.#resumeTurn(found)) return this.#changes.fire();
       for (const name of found.tracked.keys()) await this.#absorbUser(name, await this.#present(name));
+      await this.#lookForLapsed((name) => this.#present(name));
       this.#changes.fire();
     });
   }
@@ -446,16 +452,19 @@ export class ChangeSet {
       const before = this.#scan;
       const { files, emptyFolders } = await this.#scanAnew(foldersOf(this.root, this.#deps.effects.folders(this.root)), pace);
       this.#underWay = { ...this.#underWay, inTurn: true };
+      const { tracked } = this.#state;
       const between = before.isRead ? await this.#unknownAmong(await changedBetween(before, this.#scan)) : [];
       this.#state = withBetween(this.#state, between);
-      for (const name of this.#state.tracked.keys()) await this.#absorbUser(name, files.get(name)?.content ?? (await this.#present(name)));
+      const now = async (name: string) => files.get(name)?.content ?? (await this.#present(name));
+      for (const name of tracked.keys()) await this.#absorbUser(name, await now(name));
+      await this.#lookForLapsed(now);
       const checkpoint = { turnId, files: await this.#keptList(files, emptyFolders), changes: [], burst: [], folders: [] };
       const turn = await this.#baseline();
       const isFirst = this.#state.checkpoints.length === 0;
       this.#state = { ...this.#state, turn, checkpoints: [...this.#state.checkpoints, checkpoint].slice(-MOST_CHECKPOINTS) };
-      if (isFirst) this.#state = withBetween(this.#state, between);
+      this.#state = withKnownLapsed(isFirst ? withBetween(this.#state, between) : this.#state);
       await this.#save();
-      if (this.trouble !== undefined || between.length > 0) this.#changes.fire();
+      if (this.trouble !== undefined || between.length > 0 || this.#state.tracked !== tracked) this.#changes.fire();
     });
   }
 
@@ -479,7 +488,12 @@ export class ChangeSet {
       (one) => (one.name === name && [one.before, one.after].includes(now)) || (one.from === name && one.before === now),
     );
     // A file that was moved is back at its place.
-    if (isSide || (now === null && all.some((one) => one.name === name && one.from !== undefined))) return true;
+    if (
+      isSide ||
+      lapsedOf(this.#state, name, now).length > 0 ||
+      (now === null && all.some((one) => one.name === name && one.from !== undefined))
+    )
+      return true;
     const found = this.#state.tracked.get(name);
     if (!found) return false;
     const [before, after, text] = await Promise.all([found.before, found.after, now].map((one) => this.#shortTextOf(one)));
@@ -502,7 +516,8 @@ export class ChangeSet {
    */
   changedBetween(files: readonly string[]): Promise<void> {
     return this.#run(async () => {
-      if (this.inTurn || !this.#scan.isRead || this.#state.checkpoints.length === 0) return;
+      if (this.inTurn || this.#state.checkpoints.length === 0) return;
+      if (!this.#scan.isRead) return this.#followedChanged(files);
       const names = await watchedAmong(
         this.#scan,
         files.flatMap((file) => nameOf(this.#folders, file) ?? []),
@@ -520,6 +535,16 @@ export class ChangeSet {
       if (changed.length > 0) this.#state = withBetween(this.#state, changed);
       if (this.#state !== before) await this.#changed();
     });
+  }
+
+  /** The same before the folder was read, as in a new window: what was under review is looked at. */
+  async #followedChanged(files: readonly string[]): Promise<void> {
+    const names = files.flatMap((file) => nameOf(this.#folders, file) ?? []);
+    const before = this.#state;
+    const followed = new Set([...before.tracked.keys(), ...before.lapsed.flatMap(({ name, tracked: { from = name } }) => [name, from])]);
+    for (const name of followed)
+      if (names.some((one) => name === one || name.startsWith(`${one}/`))) await this.#absorbUser(name, await this.#present(name));
+    if (this.#state !== before) await this.#changed();
   }
 
   /** Scans for the agent's changes since the last scan; `last`: the turn ends with this scan. */
@@ -714,7 +739,9 @@ export class ChangeSet {
         ? await stateOf(file, this.#deps.store, known)
         : { content: await this.#deps.store.put(Buffer.from(text)), stamp: '' };
     this.#setScanned(name, state);
-    if (!this.#state.tracked.has(name) && !this.#deps.undone.has(name)) return this.#state.turn ? this.#save() : undefined;
+    const isFollowed =
+      this.#state.tracked.has(name) || this.#deps.undone.has(name) || lapsedOf(this.#state, name, state?.content ?? null).length > 0;
+    if (!isFollowed) return this.#state.turn ? this.#save() : undefined;
     await this.#absorbUser(name, state?.content ?? null);
     await this.#changed();
   }
@@ -1024,17 +1051,17 @@ export class ChangeSet {
       const then = this.#state;
       const made = await this.#foldersFor(wanted);
       const { done, failure } = await this.#putAll(wanted);
+      const names = new Set(done.map(({ name }) => name));
       const undo = done.map(({ name, present }) => ({ ...this.#replacedBy(name, present), folders: made.get(name) }));
       if (done.length > 0) this.#state = { ...this.#state, undo };
       this.#state = withKnown(
-        this.#state,
+        withoutLapsed(this.#state, names),
         done.map(({ name, present }) => [name, present]),
         'restored',
       );
       await this.#putBack(turnId, done);
-      await this.#restored(done.map(({ name }) => name));
+      await this.#restored([...names]);
       const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
-      const names = new Set(done.map(({ name }) => name));
       for (const name of names)
         for (const turn of this.checkpoints.slice(at)) this.#state = withReview(this.#state, name, () => 'undone', turn);
       const kept = new Set(steps.flatMap(({ name }) => (names.has(name) ? [] : [name])));
@@ -1080,7 +1107,7 @@ export class ChangeSet {
         known.filter(([name]) => names.has(name)),
         'restored',
       );
-      this.#state = { ...this.#state, undo: undo.filter(({ name }) => !names.has(name)) };
+      this.#state = { ...withoutLapsed(this.#state, names), undo: undo.filter(({ name }) => !names.has(name)) };
       this.#leaveOut(
         done.flatMap(({ name, burst }) => (burst ? [name] : [])),
         [],
@@ -1170,7 +1197,7 @@ export class ChangeSet {
     const file = fileOf(this.#folders, name);
     const who = explain?.(file, to, await this.#changedAt(name));
     if (who === 'other' || who === 'later') return this.#absorbUser(name, to);
-    this.#state = withoutKnown(this.#state, name);
+    this.#state = withoutLapsed(withoutKnown(this.#state, name), [name]);
     await this.#followUndone(name, to);
     for (const [moved, one] of this.#state.tracked)
       if (one.from === name && to !== null) this.#state = withoutMove(this.#state, moved, name);
@@ -1282,12 +1309,37 @@ export class ChangeSet {
 
   /** Adds somebody else's change of a file under review to both sides of the comparison, so that it is not reviewed. */
   async #absorbUser(name: string, now: ContentKey): Promise<void> {
-    if (await this.#broughtBack(name, now)) return;
+    if ((await this.#isBack(name, now)) || (await this.#broughtBack(name, now))) return;
     const found = this.#state.tracked.get(name);
     if (!found || found.after === now) return;
+    const then = this.#state;
+    await this.#absorb(name, found, now);
+    this.#state = withLapsed(then, this.#state, name);
+  }
+
+  /** Reopens the review of a file that holds again what it held before somebody else took something of the agent's out of it. */
+  async #isBack(name: string, now: ContentKey): Promise<boolean> {
+    for (const lapse of lapsedOf(this.#state, name, now)) {
+      const { after, from } = lapse.tracked;
+      const isThere = lapse.name === name || (await this.#present(lapse.name)) === after;
+      // Of a file that was moved, both places count.
+      if (!isThere || (from !== undefined && from !== name && (await this.#present(from)) !== null)) continue;
+      this.#state = withoutLapse(this.#state, lapse);
+      await this.#followUndone(lapse.name, after);
+      return true;
+    }
+    return false;
+  }
+
+  async #lookForLapsed(contentOf: (name: string) => Promise<ContentKey>): Promise<void> {
+    for (const name of new Set(this.#state.lapsed.map((one) => one.name))) await this.#isBack(name, await contentOf(name));
+  }
+
+  async #absorb(name: string, found: Tracked, now: ContentKey): Promise<void> {
     const { before: base, written = found.after } = found;
     const [before, after, text] = await Promise.all([base, written, now].map((one) => this.#textOf(one)));
     if (now === null || typeof text !== 'string') {
+      await this.#recountDecided(name, now);
       this.#state = withoutTracked(this.#state, name, 'by content', now);
       return;
     }
@@ -1433,6 +1485,7 @@ export class ChangeSet {
     }
     if (chosen.size < which.length) throw changedSince(name);
     if (how === 'undo' && !withTyped && [...chosen].some((one) => !linesUndone(one))) throw new Error(changedByOthers(name));
+    this.#state = withoutLapsed(this.#state, [name]);
     const next = settleHunks(segments, (hunk) => chosen.has(hunk), how);
     const shown = await this.#withEnds(found, present, this.#deps.effects.hasUnsaved(file));
     const manner = mannerOf(shown);
@@ -1548,7 +1601,7 @@ export class ChangeSet {
     });
     const undone = new Set(undo.map(({ name }) => name));
     this.#state = withKnown(
-      this.#state,
+      withoutLapsed(this.#state, undone),
       [...known].filter(([name]) => undone.has(name)),
       'undone',
     );
@@ -1697,7 +1750,7 @@ export class ChangeSet {
       if (text === undefined || !merged) throw new Error(changedByOthers(change.name));
       before = await this.#deps.store.put(Buffer.from(manner.write(text, base)));
     }
-    this.#state = withReview(this.#state, change.name, () => 'kept', turnId);
+    this.#state = withReview(withoutLapsed(this.#state, [now]), change.name, () => 'kept', turnId);
     const from = found.from !== undefined && found.from === change.from ? change.name : found.from;
     const { from: _, ...rest } = found;
     this.#state = withTracked(this.#state, now, {

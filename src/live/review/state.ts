@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import type { TurnFile } from '../../session/model.ts';
 import type { Correction } from '../../session/proposal.ts';
 import { replaceFile } from '../../transport/replaceFile.ts';
-import { type ContentStore, isKept, isRestorable, movedKey } from './contentStore.ts';
+import { type ContentStore, isKept, isRestorable, linkTarget, movedKey } from './contentStore.ts';
 import type { FileState } from './scan.ts';
 
 /** The key of a content in the store, `link …` for a symbolic link, or `unkept …` for content not stored; null: no such file. */
@@ -103,6 +103,15 @@ export interface TurnBaseline {
   /** Files that are known to have changed since. */
   readonly since: ReadonlyMap<string, ContentKey>;
 }
+/**
+ * The review of a file, with its open changes by their prompts, as it was before the file changed outside a turn and lost some of what was to be
+ * reviewed: nobody has decided about that. Once the file holds that content again, the review is open again.
+ */
+export interface Lapsed {
+  readonly name: string;
+  readonly tracked: Tracked;
+  readonly changes: readonly (readonly [turnId: string, change: TurnChange])[];
+}
 /** The persistent state of a change set. */
 export interface ReviewState {
   readonly turn?: TurnBaseline | undefined;
@@ -113,8 +122,10 @@ export interface ReviewState {
   readonly undoReview?: ReviewedThen | undefined;
   /** Corrections for the agent's next prompt, by file name. */
   readonly known: ReadonlyMap<string, KnownContent>;
+  /** Oldest first. */
+  readonly lapsed: readonly Lapsed[];
 }
-export const emptyState: ReviewState = { tracked: new Map(), checkpoints: [], undo: [], known: new Map() };
+export const emptyState: ReviewState = { tracked: new Map(), checkpoints: [], undo: [], known: new Map(), lapsed: [] };
 
 const optional = z.optional;
 const mode = optional(z.int().check(z.gte(0), z.lte(0o777)));
@@ -134,6 +145,22 @@ const trackedFile = z.object({
   form,
   noLines,
 });
+const turnChange = z.object({
+  name: z.string(),
+  before: content,
+  after: content,
+  review: reviews,
+  added: optional(z.number()),
+  removed: optional(z.number()),
+  hunks: optional(z.object({ kept: z.number(), all: z.number(), open: optional(z.number()) })),
+  callId: optional(z.string()),
+  from: optional(z.string()),
+  mode,
+  modeAfter: mode,
+  form,
+  noLines,
+  was: optional(z.object({ before: content, from: optional(z.string()), mode })),
+});
 const stored = z.object({
   version: z.literal(2),
   tracked: z.array(z.tuple([z.string(), trackedFile])),
@@ -141,24 +168,7 @@ const stored = z.object({
     z.object({
       turnId: z.string(),
       files: z.string().check(z.regex(/^(?:[0-9a-f]{64})?$/)),
-      changes: z.array(
-        z.object({
-          name: z.string(),
-          before: content,
-          after: content,
-          review: reviews,
-          added: optional(z.number()),
-          removed: optional(z.number()),
-          hunks: optional(z.object({ kept: z.number(), all: z.number(), open: optional(z.number()) })),
-          callId: optional(z.string()),
-          from: optional(z.string()),
-          mode,
-          modeAfter: mode,
-          form,
-          noLines,
-          was: optional(z.object({ before: content, from: optional(z.string()), mode })),
-        }),
-      ),
+      changes: z.array(turnChange),
       burst: z.array(z.string()),
       folders: z.array(z.string()),
       between: optional(z.array(z.string())),
@@ -188,6 +198,7 @@ const stored = z.object({
       since: z.array(z.tuple([z.string(), content])),
     }),
   ),
+  lapsed: optional(z.array(z.object({ name: z.string(), tracked: trackedFile, changes: z.array(z.tuple([z.string(), turnChange])) }))),
   known: optional(z.array(z.tuple([z.string(), z.object({ content, how: z.enum(['edited', 'undone', 'restored']) })]))),
 });
 /** Lists of earlier versions have no modes. */
@@ -197,16 +208,16 @@ const listed = z.array(z.union([z.tuple([z.string(), content]), z.tuple([z.strin
 export async function readState(file: string): Promise<ReviewState | undefined> {
   const parsed = stored.safeParse(parseJson(await readFile(file, 'utf8').catch(() => '')));
   if (!parsed.success) return undefined;
-  const { tracked, checkpoints, undo, undoReview, known, turn } = parsed.data;
+  const { tracked, checkpoints, undo, undoReview, known, turn, lapsed = [] } = parsed.data;
   const running = turn && { ...turn, since: new Map(turn.since) };
-  return { tracked: new Map(tracked), checkpoints, undo, undoReview, known: new Map(known), turn: running };
+  return { tracked: new Map(tracked), checkpoints, undo, undoReview, known: new Map(known), turn: running, lapsed };
 }
 
 /** Whole or not at all. Rejects when the disk refuses. */
-export async function writeState(file: string, { tracked, checkpoints, undo, undoReview, known, turn }: ReviewState): Promise<void> {
+export async function writeState(file: string, { tracked, known, turn, ...rest }: ReviewState): Promise<void> {
   const fresh = `${file}.new`;
   const running = turn && { ...turn, since: [...turn.since] };
-  const stored = { version: 2, tracked: [...tracked], checkpoints, undo, undoReview, known: [...known], turn: running };
+  const stored = { version: 2, ...rest, tracked: [...tracked], known: [...known], turn: running };
   try {
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     await writeFile(fresh, JSON.stringify(stored), { mode: 0o600 });
@@ -236,8 +247,15 @@ export async function usedBy(file: string, store: ContentStore): Promise<readonl
   const sides = ({ before, after, written = null }: Pick<Tracked, 'before' | 'after' | 'written'>) => [before, after, written];
   const names = [
     ...lists.flat(),
-    ...[...state.tracked.values(), ...(state.undoReview?.tracked ?? []).map(([, one]) => one)].flatMap(sides),
-    ...state.checkpoints.flatMap(({ changes }) => changes.flatMap((one) => [...sides(one), one.was?.before ?? null])),
+    ...[
+      ...state.tracked.values(),
+      ...(state.undoReview?.tracked ?? []).map(([, one]) => one),
+      ...state.lapsed.map((one) => one.tracked),
+    ].flatMap(sides),
+    ...[
+      ...state.checkpoints.flatMap(({ changes }) => changes),
+      ...state.lapsed.flatMap(({ changes }) => changes.map(([, one]) => one)),
+    ].flatMap((one) => [...sides(one), one.was?.before ?? null]),
     ...state.undo.flatMap(({ present, before = null, written = null }) => [present, before, written]),
     ...[...state.known.values()].map((one) => one.content),
     ...(state.turn ? [state.turn.stamps, ...state.turn.since.values()] : []),
@@ -312,12 +330,16 @@ export function withoutTracked(
 ): ReviewState {
   const tracked = new Map(state.tracked);
   tracked.delete(name);
-  return withReview({ ...state, tracked }, name, (change) => {
+  // What nobody has decided may be back.
+  const lapsed = how === 'by content' ? state.lapsed : state.lapsed.filter((one) => one.name !== name);
+  return withReview({ ...state, tracked, lapsed }, name, (change) => {
     if (change.hunks?.kept === 0) return 'undone';
     if (change.hunks && how !== 'kept') return 'kept';
     if (how !== 'by content') return how;
-    // Of a file that is gone, nothing is left.
-    return change.before === present || (present === null && change.after !== null) ? 'undone' : 'kept';
+    // Of a file that is gone, nothing is left; nor where a link is in its place.
+    const isGone =
+      (present === null && change.after !== null) || (linkTarget(present) !== undefined && linkTarget(change.after) === undefined);
+    return change.before === present || isGone ? 'undone' : 'kept';
   });
 }
 
@@ -552,6 +574,66 @@ export function withoutBurst(state: ReviewState, names: ReadonlySet<string>): Re
     one.burst.some((name) => names.has(name)) ? { ...one, burst: one.burst.filter((name) => !names.has(name)) } : one,
   );
   return { ...state, checkpoints };
+}
+
+// --- reviews that lapsed
+
+/** How many lapsed reviews are kept of one file. */
+const MOST_OF_A_FILE = 8;
+
+/** Notes what `then` had to be reviewed of that file and `now` has no more. */
+export function withLapsed(then: ReviewState, now: ReviewState, name: string): ReviewState {
+  const tracked = then.tracked.get(name);
+  const open = new Set(openChanges(then, name));
+  const all = [...then.checkpoints.entries()].flatMap(([at, { turnId, changes }]) =>
+    changes.flatMap((change, place) => {
+      const since = now.checkpoints[at]?.changes[place];
+      return open.has(change) ? [{ turnId, change, isLess: !since || isLess(change, since) }] : [];
+    }),
+  );
+  if (!tracked || (now.tracked.has(name) && !all.some((one) => one.isLess))) return now;
+  const known = now.lapsed.filter((one) => one.name === name).slice(1 - MOST_OF_A_FILE);
+  const one = { name, tracked, changes: all.map(({ turnId, change }) => [turnId, change] as const) };
+  return { ...now, lapsed: [...now.lapsed.filter((other) => other.name !== name), ...known, one] };
+}
+
+/** What is not counted may be less. */
+function isLess({ hunks }: TurnChange, now: TurnChange): boolean {
+  return !isOpen(now) || !now.hunks || now.hunks.kept < (hunks?.kept ?? now.hunks.all);
+}
+
+/** A review that may be open again, now that the file of that name has this content; the latest first. */
+export function lapsedOf({ lapsed }: ReviewState, name: string, now: ContentKey): readonly Lapsed[] {
+  const isMeant = (one: Lapsed) => (one.name === name ? one.tracked.after === now : one.tracked.from === name && now === null);
+  return lapsed.filter(isMeant).reverse();
+}
+
+/** That review is open again, as it was. */
+export function withoutLapse(state: ReviewState, lapse: Lapsed): ReviewState {
+  const { name, tracked, changes } = lapse;
+  const checkpoints = state.checkpoints.map((one) => {
+    const then = (change: TurnChange) =>
+      changes.find(([turnId, { name, before, after }]) => {
+        return turnId === one.turnId && name === change.name && before === change.before && after === change.after;
+      })?.[1] ?? change;
+    return { ...one, changes: one.changes.map(then) };
+  });
+  const at = state.lapsed.indexOf(lapse);
+  const lapsed = state.lapsed.filter((one, place) => one.name !== name || place < at);
+  return { ...state, checkpoints, lapsed, tracked: new Map(state.tracked).set(name, tracked) };
+}
+
+/** These files were decided about, or an agent wrote them. */
+export function withoutLapsed(state: ReviewState, names: Iterable<string>): ReviewState {
+  if (state.lapsed.length === 0) return state;
+  const chosen = new Set(names);
+  return { ...state, lapsed: state.lapsed.filter(({ name, tracked }) => !chosen.has(name) && !chosen.has(tracked.from ?? name)) };
+}
+
+/** Without those of prompts that are not known any more. */
+export function withKnownLapsed(state: ReviewState): ReviewState {
+  const turns = new Set(state.checkpoints.map(({ turnId }) => turnId));
+  return { ...state, lapsed: state.lapsed.filter(({ changes }) => changes.some(([turnId]) => turns.has(turnId))) };
 }
 
 // --- questions

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
@@ -23,91 +22,14 @@ import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { mock, test } from 'node:test';
-import { silentLog } from '../../../src/base/log.ts';
-import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
-import { ContentStore } from '../../../src/live/review/contentStore.ts';
 import { usualLimits } from '../../../src/live/review/scan.ts';
 import { usedBy } from '../../../src/live/review/state.ts';
 import { mannerWords } from '../../../src/session/fileWords.ts';
-import { mergedInto, mergedWithEnds } from '../../../src/session/merge.ts';
+import { mergedInto } from '../../../src/session/merge.ts';
 import type { TurnFile } from '../../../src/session/model.ts';
-import { hunksOfSegments, type PlacedHunk } from '../../../src/session/segments.ts';
+import { hunksOfSegments } from '../../../src/session/segments.ts';
 import { randomFrom } from '../../random.ts';
-
-/** A folder, an agent that writes straight to the disk, and an editor that may hold unsaved text. */
-class Scene {
-  readonly root = mkdtempSync(path.join(tmpdir(), 'review-'));
-  readonly state = mkdtempSync(path.join(tmpdir(), 'review-state-'));
-  readonly unsaved = new Map<string, string>();
-  /** Further folders of the workspace. */
-  others: readonly string[] = [];
-  readonly store = new ContentStore(path.join(this.state, 'objects'));
-  readonly effects: { -readonly [K in keyof FileEffects]: FileEffects[K] } = {
-    readText: async (file) => {
-      const bytes = existsSync(file) ? readFileSync(file) : null;
-      return this.unsaved.get(file) ?? (bytes && !isUtf8(bytes) ? undefined : (bytes?.toString() ?? null));
-    },
-    writeText: async (file, text, from) => {
-      // The editor tells of it first, as for an agent's write.
-      const typed = this.unsaved.get(file);
-      if (typed !== undefined) void this.changes.userSaved(file, typed);
-      const merged = mergedWithEnds(typed ?? readFileSync(file, 'utf8'), from, text);
-      if (merged === undefined) throw new Error('changed meanwhile');
-      writeFileSync(file, merged);
-      this.unsaved.delete(file);
-    },
-    hasUnsaved: (file) => this.unsaved.has(file),
-    folders: () => this.others,
-  };
-  changes = this.reload();
-
-  /** As the next window finds it. */
-  reload(limits = usualLimits): ChangeSet {
-    const deps = { store: this.store, effects: this.effects, log: silentLog, limits };
-    this.changes = new ChangeSet(this.root, path.join(this.state, 's.json'), deps);
-    return this.changes;
-  }
-  path(name: string): string {
-    return path.join(this.root, name);
-  }
-  write(files: Readonly<Record<string, string | Uint8Array>>): void {
-    for (const [name, text] of Object.entries(files)) {
-      mkdirSync(path.dirname(this.path(name)), { recursive: true });
-      writeFileSync(this.path(name), text);
-    }
-  }
-  read(name: string): string {
-    return readFileSync(this.path(name), 'utf8');
-  }
-  /** A turn in which the agent does that. */
-  async turn(id: string, act: () => void | Promise<void>): Promise<void> {
-    await this.changes.startTurn(id);
-    await act();
-    await this.changes.look();
-    await this.changes.look(undefined, true);
-  }
-  async hunks(name: string): Promise<readonly PlacedHunk[]> {
-    return hunksOfSegments((await this.changes.segments(this.path(name))) ?? []);
-  }
-  get names(): readonly string[] {
-    return this.changes.files.map((file) => `${file.kind} ${file.name}`);
-  }
-}
-
-function inScene(run: (scene: Scene) => Promise<void>): () => Promise<void> {
-  return async () => {
-    const scene = new Scene();
-    try {
-      await run(scene);
-    } finally {
-      for (const folder of [scene.root, scene.state]) rmSync(folder, { recursive: true });
-    }
-  };
-}
-
-const lines = (...words: readonly string[]): string => `${words.join('\n')}\n`;
-const numbered = (count: number, change: (at: number) => string | undefined = () => undefined): string =>
-  lines(...Array.from({ length: count }, (_, at) => change(at) ?? `line ${at}`));
+import { inScene, lines, numbered, type Scene } from './scene.ts';
 
 test(
   'a file that the agent created is taken back, final line end or not',
