@@ -109,6 +109,7 @@ import {
   type TurnChange,
   undoneChanges,
   usualMode,
+  withAllUndone,
   withBetween,
   withChange,
   withCounts,
@@ -122,7 +123,6 @@ import {
   withoutLapse,
   withoutLapsed,
   withoutMove,
-  withoutOvertaken,
   withoutReview,
   withoutTracked,
   withReview,
@@ -1065,7 +1065,7 @@ export class ChangeSet {
       for (const name of names)
         for (const turn of this.checkpoints.slice(at)) this.#state = withReview(this.#state, name, () => 'undone', turn);
       const kept = new Set(steps.flatMap(({ name }) => (names.has(name) ? [] : [name])));
-      this.#state = withoutOvertaken(this.#state, kept, at);
+      this.#state = withAllUndone(this.#state, kept, at);
       for (const name of names) {
         const now = this.#scan.files.get(name)?.content ?? null;
         if (now !== null) this.#state = reviewedAgain(this.#state, then, name, at, now);

@@ -84,7 +84,7 @@ export interface Replaced {
 }
 /** The parts of the review that a restore changed, beside the files it replaced, as they were before. */
 export interface ReviewedThen {
-  readonly decided: readonly (readonly [turnId: string, name: string, review: TurnChange['review']])[];
+  readonly decided: readonly (readonly [turnId: string, name: string, review: TurnChange['review'], hunks?: TurnChange['hunks']])[];
   readonly tracked: readonly (readonly [name: string, Tracked])[];
 }
 /** How the agent knows a file that the user's decisions have changed since. */
@@ -145,6 +145,7 @@ const trackedFile = z.object({
   form,
   noLines,
 });
+const hunks = optional(z.object({ kept: z.number(), all: z.number(), open: optional(z.number()) }));
 const turnChange = z.object({
   name: z.string(),
   before: content,
@@ -152,7 +153,7 @@ const turnChange = z.object({
   review: reviews,
   added: optional(z.number()),
   removed: optional(z.number()),
-  hunks: optional(z.object({ kept: z.number(), all: z.number(), open: optional(z.number()) })),
+  hunks,
   callId: optional(z.string()),
   from: optional(z.string()),
   mode,
@@ -188,7 +189,7 @@ const stored = z.object({
     }),
   ),
   undoReview: optional(
-    z.object({ decided: z.array(z.tuple([z.string(), z.string(), reviews])), tracked: z.array(z.tuple([z.string(), trackedFile])) }),
+    z.object({ decided: z.array(z.tuple([z.string(), z.string(), reviews, hunks])), tracked: z.array(z.tuple([z.string(), trackedFile])) }),
   ),
   turn: optional(
     z.object({
@@ -435,20 +436,30 @@ export function reviewedAgain(state: ReviewState, then: ReviewState, name: strin
   return { ...state, tracked: files.set(name, tracked), checkpoints };
 }
 
-/** Counts changes that the agent itself has overtaken as undone together with the others of their prompts, except in files `left` alone. */
-export function withoutOvertaken(state: ReviewState, left: ReadonlySet<string>, at: number): ReviewState {
-  const undo = (change: TurnChange): TurnChange =>
-    change.review === 'overtaken' && !left.has(change.name) && !left.has(change.from ?? '') ? { ...change, review: 'undone' } : change;
-  const checkpoints = state.checkpoints.map((one, place) => (place < at ? one : { ...one, changes: one.changes.map(undo) }));
+/**
+ * Counts changes from checkpoint `at` on that are not open, as the agent itself has overtaken them or the user kept them, all or in part, as undone
+ * together with the others of their prompts, except in files `left` alone.
+ */
+export function withAllUndone(state: ReviewState, left: ReadonlySet<string>, at: number): ReviewState {
+  const checkpoints = state.checkpoints.map((one, place) => {
+    const isLeft = ({ name, from = name }: TurnChange) => [name, from, nameNow(state, one.turnId, name)].some((each) => left.has(each));
+    const undo = (change: TurnChange): TurnChange => {
+      if ((change.review !== 'overtaken' && change.review !== 'kept') || isLeft(change)) return change;
+      return { ...change, review: 'undone', ...(change.hunks ? { hunks: { ...change.hunks, kept: 0 } } : {}) };
+    };
+    return place < at ? one : { ...one, changes: one.changes.map(undo) };
+  });
   return { ...state, checkpoints };
 }
 
 /** Returns the decisions and files under review that have changed since `then`, without the files in `done`. */
 export function reviewedThen(then: ReviewState, { checkpoints, tracked }: ReviewState, done: ReadonlySet<string>): ReviewedThen {
   const decided = then.checkpoints.flatMap(({ turnId, changes }, at) =>
-    changes.flatMap(({ name, review }) => {
+    changes.flatMap(({ name, review, hunks }) => {
       const now = checkpoints[at]?.changes.find((one) => one.name === name)?.review;
-      return now === undefined || now === review ? [] : [[turnId, name, review] as const];
+      return now === undefined || now === review
+        ? []
+        : [hunks ? ([turnId, name, review, hunks] as const) : ([turnId, name, review] as const)];
     }),
   );
   return { decided, tracked: [...then.tracked].filter(([name, one]) => !done.has(name) && tracked.get(name) !== one) };
@@ -458,8 +469,12 @@ export function reviewedThen(then: ReviewState, { checkpoints, tracked }: Review
 export function withReviewThen(state: ReviewState): ReviewState {
   const { decided, tracked } = state.undoReview ?? { decided: [], tracked: [] };
   const checkpoints = state.checkpoints.map((one) => {
-    const known = new Map(decided.flatMap(([turnId, name, review]) => (turnId === one.turnId ? [[name, review] as const] : [])));
-    return { ...one, changes: one.changes.map((change) => ({ ...change, review: known.get(change.name) ?? change.review })) };
+    const then = (change: TurnChange): TurnChange => {
+      const [, , review, hunks] = decided.find(([turnId, name]) => turnId === one.turnId && name === change.name) ?? [];
+      // What is open was counted in the text that is back.
+      return review === undefined ? change : { ...change, review, ...(hunks && review === 'kept' ? { hunks } : {}) };
+    };
+    return { ...one, changes: one.changes.map(then) };
   });
   return { ...state, checkpoints, tracked: new Map([...state.tracked, ...tracked]), undoReview: undefined };
 }

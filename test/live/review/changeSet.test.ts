@@ -2747,6 +2747,39 @@ test(
 );
 
 test(
+  'a restore to before a prompt undoes what was kept of it, all or in part, and says so; bringing back is to what was kept',
+  inScene(async (scene) => {
+    const agents = numbered(30, (at) => (at === 5 || at === 20 ? `agent ${at}` : undefined));
+    scene.write({ part: numbered(30), whole: 'whole\n', left: 'left\n' });
+    await scene.turn('t', () => scene.write({ part: agents, whole: 'agent\n', made: 'made\n', left: 'agent\n' }));
+    const rows = () =>
+      scene.changes.turnFiles('t')?.files.map(({ path: file, review, hunks }) => [path.basename(file), review, hunks?.kept, hunks?.all]);
+    const [first, second] = await scene.hunks('part');
+    assert.ok(first && second);
+    await scene.changes.settle(scene.path('part'), 'undo', [first]);
+    await scene.changes.settleAll('keep');
+    const kept = [
+      ['left', 'kept', undefined, undefined],
+      ['made', 'kept', undefined, undefined],
+      ['part', 'kept', 1, 2],
+      ['whole', 'kept', undefined, undefined],
+    ];
+    assert.deepEqual(rows(), kept);
+    const text = scene.read('part');
+    await scene.changes.restore('t', new Set(['left']));
+    const undone = kept.map(([name, , count, all]) => (name === 'left' ? kept[0] : [name, 'undone', count === undefined ? count : 0, all]));
+    assert.deepEqual(rows(), undone);
+    assert.deepEqual([scene.read('part'), scene.read('left'), scene.names], [numbered(30), 'agent\n', []]);
+    await scene.reload().load();
+    assert.deepEqual(rows(), undone);
+    await scene.changes.undoRestore();
+    assert.deepEqual([rows(), scene.read('part'), scene.names], [kept, text, []]);
+    await scene.reload().load();
+    assert.deepEqual(rows(), kept);
+  }),
+);
+
+test(
   'what was kept is not to be reviewed again by a restore',
   inScene(async (scene) => {
     await scene.turn('t1', () => scene.write({ a: 'one\n' }));
