@@ -120,7 +120,7 @@ test(
 );
 
 test(
-  'accepting a proposal of which every change is left out rejects it, at once and over each protocol',
+  'a proposal of which every change is left out cannot be accepted, at once and over each protocol: it is rejected',
   inWindow(async (scene) => {
     const { window } = scene;
     const { chat, page, pick } = window;
@@ -137,6 +137,7 @@ test(
     await chord(page, 'Shift+n');
     await leftOut('review/left-out-a2a');
     await chord(page, 'a');
+    await chord(page, 'x');
     await chat.settled(chat.lastTurn);
     await chat.lastTurn.getByText('rejected', { exact: false }).first().waitFor();
     assert.equal(read('src/main.ts'), before);
@@ -164,6 +165,7 @@ test(
     // No pause: what the screen shows counts, not what the question was told last.
     await chord(page, 'Shift+n');
     await chord(page, 'a');
+    await chord(page, 'x');
     await chat.settled(chat.lastTurn);
     assert.match(given, /"no"/);
     assert.equal(read('plan.txt'), text(plan));
