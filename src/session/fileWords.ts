@@ -20,11 +20,11 @@ export function mannerWords({ permissions, form }: { readonly [Key in 'permissio
     .join(' · ');
 }
 
-const NO_LINES = ['binary', 'large', 'encoding'] as const;
+const NO_LINES = ['binary', 'large', 'encoding', undefined, 'gone'] as const;
 
-/** Why a file has no hunks. An earlier version did not keep the reason. */
-export function noHunksWords(why: TurnFile['noLines']): string {
-  return t('{0|binary|large|not UTF-8|binary, large or not UTF-8}', why === undefined ? NO_LINES.length + 1 : NO_LINES.indexOf(why) + 1);
+/** Why a file has no hunks. An earlier version did not keep the reason. `gone`: its text before the changes was kept, and is not there any more. */
+export function noHunksWords(why: TurnFile['noLines'] | 'gone'): string {
+  return t('{0|binary|large|not UTF-8|binary, large or not UTF-8|its earlier text is gone}', NO_LINES.indexOf(why) + 1);
 }
 
 /** True where its text is not in UTF-8 on either side, which is decided about as a whole, whatever lines were changed. */

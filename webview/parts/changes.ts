@@ -74,11 +74,13 @@ function countsView(view: View, turn: Turn, file: TurnFile): TemplateResult | ty
   const { path, review, added, removed } = file;
   if (review === 'undone' || isPureMove(file)) return nothing;
   const manner = mannerWords(file);
+  const refused =
+    file.whyUnkept === undefined ? nothing : html`<span class="faint">${t('Not kept for review: {0}', visibleText(file.whyUnkept))}</span>`;
   if (manner !== '' && added === 0 && removed === 0) return html`<span class="faint" dir="ltr">${manner}</span>`;
   const form = manner === '' ? nothing : html` <span class="faint" dir="ltr">${manner}</span>`;
-  if (added !== undefined && removed !== undefined) return html`${lineCounts(added, removed)}${form}`;
+  if (added !== undefined && removed !== undefined) return html`${lineCounts(added, removed)}${form} ${refused}`;
   if (review === 'reported') return counts(reportedDiffs(view, turn, path));
-  if (file.whyUnkept !== undefined) return html`<span class="faint">${t('Not kept for review: {0}', visibleText(file.whyUnkept))}</span>`;
+  if (refused !== nothing) return refused;
   if (file.links) return html`<span class="faint"><bdi>${linkWords(file.links)}</bdi></span>`;
   return review === 'unkept' && !file.noLines ? nothing : html`<span class="faint">${noHunksWords(file.noLines)}</span>`;
 }

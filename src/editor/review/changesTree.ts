@@ -169,7 +169,8 @@ function fileItem(row: FileRow): vscode.TreeItem {
   const isUncounted = change !== undefined && change.added === undefined && !file.left;
   const refused = file.whyUnkept === undefined ? undefined : vscode.l10n.t('Not kept for review: {0}', file.whyUnkept);
   const links = file.links && linkWords(file.links);
-  const why = isUncounted ? (refused ?? links ?? (file.unkept && !file.noLines ? '' : noHunksWords(change?.noLines ?? file.noLines))) : '';
+  const uncounted = links ?? (file.unkept && !file.noLines ? '' : noHunksWords(change?.noLines ?? file.noLines));
+  const why = refused ?? (isUncounted ? uncounted : '');
   const facts = [
     inLabel ? '' : folder,
     lines,

@@ -113,6 +113,7 @@ import {
   withBetween,
   withChange,
   withCounts,
+  withGone,
   withKnown,
   withKnownLapsed,
   withLapsed,
@@ -401,6 +402,8 @@ export class ChangeSet {
       const found = await readState(this.#file);
       if (!found) return;
       this.#state = found;
+      const open = found.checkpoints.flatMap(({ changes }) => changes.filter((one) => isOpen(one)));
+      await this.#findLost([...found.tracked.values(), ...open].map(({ before }) => before));
       if (await this.#resumeTurn(found)) return this.#changes.fire();
       for (const name of found.tracked.keys()) await this.#absorbUser(name, await this.#present(name));
       await this.#lookForLapsed((name) => this.#present(name));
@@ -834,7 +837,30 @@ export class ChangeSet {
     const found = this.#state.tracked.get(nameOf(this.#folders, file) ?? '');
     if (!found || !isThere(found.before) || !isThere(found.after)) return undefined;
     const present = await this.#deps.effects.readText(file);
-    return present !== undefined ? this.#segmentsIn(file, found, present) : undefined;
+    if (present === undefined) return undefined;
+    const segments = await this.#segmentsIn(file, found, present);
+    if (!segments) await this.#noteLost(file, found);
+    return segments;
+  }
+
+  /** The store may have lost a side of a file: its text now is stored again, while it is on the disk, and the review says of an earlier one that it is gone. */
+  async #noteLost(file: string, { before, after }: Tracked): Promise<void> {
+    if (!(await this.#isLost(before)) && !(await this.#isLost(after))) return;
+    await this.#run(async () => {
+      const wasLost = await this.#isLost(after);
+      if (wasLost) await stateOf(file, this.#deps.store, undefined);
+      const then = this.#state;
+      await this.#findLost([before]);
+      if (this.#state === then && (!wasLost || (await this.#isLost(after)))) return;
+      this.#compared.delete(file);
+      await this.#changed();
+    });
+  }
+
+  async #findLost(contents: Iterable<ContentKey>): Promise<void> {
+    const lost = new Set<ContentKey>();
+    for (const content of new Set(contents)) if (await this.#isLost(content)) lost.add(content);
+    if (lost.size > 0) this.#state = withGone(this.#state, lost);
   }
 
   /** Returns the hunks that this session's latest prompts wrote into a file, reviewed or not, placed in its current lines. */
@@ -888,10 +914,13 @@ export class ChangeSet {
       const name = nameOf(this.#folders, file);
       const found = name === undefined ? undefined : this.#state.tracked.get(name);
       if (name === undefined || !found) throw new Error(nothingToReview(file));
-      if (which !== 'all') await this.#decided(file, this.#settleHunks(name, found, how, which, withTyped));
-      else if (how === 'keep') this.#state = withoutTracked(this.#state, name, 'kept', found.after);
-      else await this.#undoAll([[name, () => this.#undoFile(name)]]);
-      await this.#changed();
+      try {
+        if (which !== 'all') await this.#decided(file, this.#settleHunks(name, found, how, which, withTyped));
+        else if (how === 'keep') this.#state = withoutTracked(this.#state, name, 'kept', found.after);
+        else await this.#undoAll([[name, () => this.#undoFile(name)]]);
+      } finally {
+        await this.#changed();
+      }
     });
   }
 
@@ -1237,8 +1266,12 @@ export class ChangeSet {
 
   /** The earlier content of a file, unless the store has lost it. */
   async #orGone(content: ContentKey): Promise<ContentKey> {
-    const isLost = content !== null && isKept(content) && !(await this.#deps.store.has(content));
-    return isLost ? goneContent(content) : content;
+    return content !== null && (await this.#isLost(content)) ? goneContent(content) : content;
+  }
+
+  /** It was stored, and is not there any more. */
+  async #isLost(content: ContentKey): Promise<boolean> {
+    return content !== null && isKept(content) && !(await this.#deps.store.has(content));
   }
 
   /** Returns the mode before and the present one when they differ. A link, or a file that did not exist, has no mode. */
@@ -1918,7 +1951,8 @@ export class ChangeSet {
     const byName = new Map<string, TurnChange[]>();
     for (const change of changes) byName.set(change.name, [...(byName.get(change.name) ?? []), change]);
     for (const name of new Set([...changes.flatMap(({ name, from = name }) => [name, from]), ...burst])) {
-      const [target, present] = [list.get(name) ?? null, await this.#present(name)];
+      const [kept, present] = [list.get(name) ?? null, await this.#present(name)];
+      const target = kept === present ? kept : await this.#orGone(kept);
       const ofAgent = byName.get(name)?.find((one) => one.mode !== undefined)?.mode;
       const isModeOther = present !== null && this.#modes(name, target, ofAgent).mode !== undefined;
       if (target === present && !isModeOther) continue;
@@ -2045,8 +2079,9 @@ export class ChangeSet {
     const target = linkTarget(content);
     if (target !== undefined) return { target };
     const bytes = content === null ? null : isKept(content) ? await this.#deps.store.get(content) : undefined;
-    if (bytes === undefined) throw new Error(notRestored(name));
-    return bytes;
+    if (bytes !== undefined) return bytes;
+    await this.#findLost([content]);
+    throw new Error(notRestored(name));
   }
 
   async #restored(names: readonly string[]): Promise<void> {

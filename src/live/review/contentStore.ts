@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { deflateRaw, deflateRawSync, inflateRaw } from 'node:zlib';
 import { t } from '../../base/l10n.ts';
 import { isMissing, reasonOf, systemCode } from '../../base/log.ts';
+import { noHunksWords } from '../../session/fileWords.ts';
 import { endsIn } from '../../session/lineEnds.ts';
 import { discard, replaceFile } from '../../transport/replaceFile.ts';
 
@@ -58,14 +59,14 @@ export class ContentStore {
     return (await stat(this.#fileOf(hash)).catch(() => undefined)) !== undefined;
   }
 
-  /** undefined when the content is gone or damaged. */
+  /** undefined when the content is gone or damaged. One that is damaged makes room, so that the same content can be stored again. */
   async get(hash: string): Promise<Buffer | undefined> {
-    try {
-      const bytes = await expand(await readFile(this.#fileOf(hash)), { maxOutputLength: LARGEST });
-      return createHash('sha256').update(bytes).digest('hex') === hash ? bytes : undefined;
-    } catch {
-      return undefined;
-    }
+    const stored = await readFile(this.#fileOf(hash)).catch(() => undefined);
+    if (!stored) return undefined;
+    const bytes = await expand(stored, { maxOutputLength: LARGEST }).catch(() => undefined);
+    if (bytes && createHash('sha256').update(bytes).digest('hex') === hash) return bytes;
+    discard(this.#fileOf(hash));
+    return undefined;
   }
 
   /** Bytes that all contents took on the disk when unused ones were last removed, with what was put since. */
@@ -143,7 +144,8 @@ export function unreadContent(stamp = 'unknown'): string {
 
 /** Returns the reason why a content could not be stored, or words that it is unknown; undefined when it was stored or never tried. */
 export function whyUnkept(content: string | null): string | undefined {
-  if (/^unkept (?:\S+ gone|.+ unread)$/.test(content ?? '')) return t('The files before this prompt are not known.');
+  if (/^unkept \S+ gone$/.test(content ?? '')) return noHunksWords('gone');
+  if (/^unkept .+ unread$/.test(content ?? '')) return t('The files before this prompt are not known.');
   return /^unkept \S+ \S+ \d+ \d+ (.+)$/.exec(content ?? '')?.[1];
 }
 

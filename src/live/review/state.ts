@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import type { TurnFile } from '../../session/model.ts';
 import type { Correction } from '../../session/proposal.ts';
 import { replaceFile } from '../../transport/replaceFile.ts';
-import { type ContentStore, isKept, isRestorable, linkTarget, movedKey } from './contentStore.ts';
+import { type ContentStore, goneContent, isKept, isRestorable, linkTarget, movedKey } from './contentStore.ts';
 import type { FileState } from './scan.ts';
 
 /** The key of a content in the store, `link …` for a symbolic link, or `unkept …` for content not stored; null: no such file. */
@@ -361,6 +361,19 @@ export function withCounts(state: ReviewState, counted: ReadonlyMap<TurnChange, 
       : one,
   );
   return { ...state, checkpoints };
+}
+
+/** The store has lost these contents: no undecided change can go back to one of them any more. */
+export function withGone(state: ReviewState, lost: ReadonlySet<ContentKey>): ReviewState {
+  const marked = <One extends Pick<Tracked, 'before' | 'after'>>(one: One): One =>
+    one.before !== null && one.before !== one.after && lost.has(one.before) ? { ...one, before: goneContent(one.before) } : one;
+  const tracked = [...state.tracked].map(([name, one]) => [name, marked(one)] as const);
+  const mark = (change: TurnChange): TurnChange => {
+    const next = marked(change);
+    return next === change || !isOpen(change) ? change : { ...next, review: firstReview(next) };
+  };
+  const checkpoints = state.checkpoints.map((one) => ({ ...one, changes: one.changes.map(mark) }));
+  return { ...state, tracked: new Map(tracked), checkpoints };
 }
 
 /** Decides the open changes of a file: in all prompts, whatever it was called then, or in one. */

@@ -677,14 +677,36 @@ test(
 test(
   'a text before the change that is gone or damaged is said, and nothing is changed',
   inScene(async (scene) => {
-    scene.write({ a: 'one\n' });
-    await scene.turn('t', () => scene.write({ a: 'two\n' }));
+    const gone = (name: string) => {
+      const one = scene.changes.files.find((file) => file.name === name);
+      const { review: how, whyUnkept: why } = scene.changes.turnFiles('t')?.files.find((file) => file.path === one?.path) ?? {};
+      return [one?.unkept, one?.whyUnkept, how, why];
+    };
+    const said = [true, 'its earlier text is gone', 'unkept', 'its earlier text is gone'];
+    for (const name of ['a', 'b', 'c', 'damaged']) scene.write({ [name]: `${name} one\n` });
+    await scene.turn('t', () => {
+      for (const name of ['a', 'b', 'c', 'damaged']) scene.write({ [name]: `${name} two\n` });
+    });
+    const stored = (text: string) => {
+      const hash = createHash('sha256').update(text).digest('hex');
+      return path.join(scene.state, 'objects', hash.slice(0, 2), hash.slice(2));
+    };
+    // The text now, which is on the disk as well, is stored again.
+    writeFileSync(stored('b two\n'), '');
+    assert.equal(await scene.changes.segments(scene.path('b')), undefined);
+    assert.equal((await scene.hunks('b')).length, 1);
+    writeFileSync(stored('damaged one\n'), 'damaged');
+    assert.deepEqual(gone('damaged'), [false, undefined, 'open', undefined]);
+    assert.equal(await scene.changes.segments(scene.path('damaged')), undefined, 'as its editor asks');
+    assert.deepEqual(gone('damaged'), said);
     rmSync(path.join(scene.state, 'objects'), { recursive: true });
-    assert.equal(await scene.changes.segments(scene.path('a')), undefined);
     await assert.rejects(scene.changes.settle(scene.path('a'), 'undo'), /was not kept/);
+    assert.deepEqual([gone('a'), gone('b')], [said, [false, undefined, 'open', undefined]]);
+    await scene.reload().load();
+    assert.deepEqual([gone('a'), gone('b'), gone('c')], [said, said, said]);
     await assert.rejects(scene.changes.restore('t'), /The files before this prompt are not known/);
     assert.equal(await scene.changes.preview('t'), undefined);
-    assert.equal(scene.read('a'), 'two\n');
+    for (const name of ['a', 'b', 'c', 'damaged']) assert.equal(scene.read(name), `${name} two\n`);
   }),
 );
 
@@ -951,7 +973,7 @@ test(
     rmSync(scene.path('removed'));
     renameSync(scene.path('old'), scene.path('new'));
     await scene.changes.look(undefined, true);
-    const gone = 'The files before this prompt are not known.';
+    const gone = 'its earlier text is gone';
     assert.deepEqual(
       scene.changes.files.map(({ name, from, unkept, whyUnkept }) => [name, from, unkept, whyUnkept]),
       [
