@@ -5,7 +5,7 @@ import { notMentioned } from './attachments.ts';
 import { keepingPicture } from './clipboard.ts';
 import { absolute } from './links.ts';
 import type { Page } from './page.ts';
-import { beginEdit, isEditing, saidIn, wayToEdit } from './parts/retryActions.ts';
+import { beginEdit, endEdit, isEditing, saidIn, wayToEdit } from './parts/retryActions.ts';
 import { t } from './strings.ts';
 import { type Act, COMPOSER_ID } from './view.ts';
 
@@ -104,6 +104,15 @@ export function editMessage(page: Page, sessionId: string, turnId: string, way =
   page.ui.change(sessionId, { ...edit, replaces: appends ? undefined : turn.id, appends: appends || undefined });
   page.changed('now');
   document.getElementById(COMPOSER_ID)?.focus();
+}
+
+/** Ends an edit of that message unsent. What was written in it stays in the history. */
+export function endEditOf(page: Page, sessionId: string, turnId: string): void {
+  const memory = page.ui.memory(sessionId);
+  if (memory.replaces !== turnId) return;
+  page.ui.noteSent({ text: memory.draft.trim(), mentions: memory.mentions });
+  page.ui.change(sessionId, endEdit(memory));
+  page.changed('now');
 }
 
 function placeIn(line: number | undefined, column: number | undefined): Partial<Calls['open']['params']> {

@@ -2,7 +2,7 @@ import { keyed } from 'lit/directives/keyed.js';
 import { html, nothing, render, type TemplateResult } from 'lit/html.js';
 import type { ToView } from '../src/bridge/contract.ts';
 import type { AskRef, Command, Session, SessionId } from '../src/session/model.ts';
-import { actions, attachTerminal, editMessage } from './actions.ts';
+import { actions, attachTerminal, editMessage, endEditOf } from './actions.ts';
 import { answerPaths, followLinks } from './answerLinks.ts';
 import { Composer } from './composer.ts';
 import { dockView, linkView } from './frame.ts';
@@ -124,7 +124,7 @@ export class ChatRenderer {
   /** True for a message that changes the text in the composer or shows another session: it would end a composition. */
   #interrupts(message: ToView): boolean {
     if (message.type === 'sessions') return message.active !== this.#page.mirror.active;
-    return message.type === 'insert' || message.type === 'edit';
+    return message.type === 'insert' || message.type === 'edit' || message.type === 'endEdit';
   }
 
   #take(message: ToView): void {
@@ -138,6 +138,8 @@ export class ChatRenderer {
       case 'edit':
         this.#uncover();
         return editMessage(this.#page, message.sessionId, message.turnId);
+      case 'endEdit':
+        return endEditOf(this.#page, message.sessionId, message.turnId);
       case 'focus':
         return this.#takeFocus(message.back === true);
       case 'pick':

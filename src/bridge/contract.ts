@@ -35,6 +35,8 @@ export type ToView =
   | { readonly type: 'keepPicture' }
   /** The message of that turn goes into the composer, to be sent in its place. */
   | { readonly type: 'edit'; readonly sessionId: SessionId; readonly turnId: string }
+  /** An edit of that message ends unsent: what led to it was taken back. */
+  | { readonly type: 'endEdit'; readonly sessionId: SessionId; readonly turnId: string }
   /** The page takes the keyboard, and tells once it has it. `back`: the caret stays where the user has put it meanwhile. */
   | { readonly type: 'focus'; readonly back?: true }
   /** The caret goes into the composer, if the keys go to the view by now. */

@@ -148,6 +148,10 @@ export class ChatView implements Disposable {
     this.#open?.link.edit(sessionId, turnId);
   }
 
+  endEdit(sessionId: SessionId, turnId: TurnId): void {
+    this.#open?.link.endEdit(sessionId, turnId);
+  }
+
   dispose(): void {
     this.#life.dispose();
   }

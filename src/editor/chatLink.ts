@@ -97,6 +97,11 @@ export class ChatLink implements Disposable {
     this.#postLater({ type: 'edit', sessionId, turnId });
   }
 
+  /** Ends an edit of that message unsent. */
+  endEdit(sessionId: SessionId, turnId: TurnId): void {
+    this.#postLater({ type: 'endEdit', sessionId, turnId });
+  }
+
   /** True while the page has the keyboard focus. */
   get focused(): boolean {
     return this.#focused;

@@ -98,6 +98,10 @@ export class ChatPanels implements Disposable {
     return this.focusFront();
   }
 
+  endEdit(sessionId: SessionId, turnId: TurnId): void {
+    for (const { link } of this.#open) link.endEdit(sessionId, turnId);
+  }
+
   /** Fires when `front` may have changed. */
   onFront(listener: () => void): Disposable {
     return this.#moves.listen(listener);

@@ -302,6 +302,11 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Built
   panels.serve(link);
   life.own(chat.onFocused(() => panels.leave()));
   surfaces.changes.restoreWhenShown(() => starter.restore());
+  life.own(
+    core.changeSets.onBroughtBack(({ sessionId, turnId }) => {
+      for (const surface of [chat, panels]) surface.endEdit(sessionId, turnId);
+    }),
+  );
   return commandsLoaded;
 }
 

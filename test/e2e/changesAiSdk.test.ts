@@ -62,6 +62,8 @@ test(
     // As long as nothing is sent, the way back is whole.
     await window.command('Parley: Bring Back Undone Changes');
     await untilFile(notes, /two\nthree\n$/);
+    await chat.frame.getByText('Sending this takes back everything').waitFor({ state: 'hidden' });
+    assert.equal(await chat.composer.inputValue(), 'a draft', 'as before the restore');
     await window.command('Parley: Restore Files to Before a Prompt');
     await pick.choose('note two');
     await both.click();

@@ -268,9 +268,25 @@ test('once the files are brought back, the message is there to be sent anew wher
   await stage.settle();
   assert.match(stage.text('.editing'), /takes back everything after/);
   const told = await Stage.open(page({ turns, link: { state: 'ready', offers: { edit: true } } }));
+  await told.type('a draft');
   told.post({ type: 'edit', sessionId: 's1', turnId: 'one' });
   await told.settle();
   assert.match(told.text('.editing'), /takes back everything after/);
+  const composer = () => told.root.querySelector<HTMLTextAreaElement>('.composer-text')?.value;
+  assert.equal(composer(), 'Say it');
+  // The restore is undone. Another message would not be concerned.
+  told.post({ type: 'endEdit', sessionId: 's1', turnId: 'two' });
+  await told.settle();
+  assert.match(told.text('.editing'), /takes back everything after/);
+  await told.type('Say it otherwise');
+  told.post({ type: 'endEdit', sessionId: 's1', turnId: 'one' });
+  await told.settle();
+  assert.deepEqual([told.all('.editing').length, composer()], [0, 'a draft']);
+  told.root.querySelector<HTMLTextAreaElement>('.composer-text')?.setSelectionRange(0, 0);
+  for (const text of ['Say it', 'Say it otherwise']) {
+    await told.key('ArrowUp');
+    assert.equal(composer(), text);
+  }
   const appends = await Stage.open(page({ turns, link: { state: 'ready', offers: {} } }));
   appends.post({ type: 'edit', sessionId: 's1', turnId: 'one' });
   await appends.settle();

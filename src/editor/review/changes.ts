@@ -263,7 +263,8 @@ export class ChangesReview implements Disposable {
     const answer = await this.#askRestore(session, preview);
     if (answer === undefined) return undefined;
     const left = preview.files.filter(isLeft);
-    const problem = await this.#sets.restore(session.id, turnId, new Set(left.map(({ name }) => name))).then(() => undefined, messageOf);
+    const names = new Set(left.map(({ name }) => name));
+    const problem = await this.#sets.restore(session.id, turnId, names, answer === 'both').then(() => undefined, messageOf);
     if (problem === undefined && left.length === 0) void this.#offerUndo(session.id, preview.files);
     else void this.#tellLeft(left, problem, problem === undefined ? left : (await set?.preview(turnId))?.files);
     return problem === undefined ? { sessionId: session.id, turnId, conversation: answer === 'both' } : undefined;

@@ -1069,8 +1069,11 @@ export class ChangeSet {
     return inside?.every((one) => gone.has(`${name}/${one}`)) === true;
   }
 
-  /** Puts the files back to before that prompt, but for those `left` alone, by the names of the preview. Can be undone. */
-  restore(turnId: TurnId, left: ReadonlySet<string> = new Set()): Promise<void> {
+  /**
+   * Puts the files back to before that prompt, but for those `left` alone, by the names of the preview. Can be undone. `conversation`: the message goes
+   * back to the composer with them.
+   */
+  restore(turnId: TurnId, left: ReadonlySet<string> = new Set(), conversation = false): Promise<void> {
     return this.#run(async () => {
       const steps = await this.#restoreSteps(turnId);
       if (!steps) throw new Error(t('The files before this prompt are not known.'));
@@ -1100,16 +1103,17 @@ export class ChangeSet {
         if (now !== null) this.#state = reviewedAgain(this.#state, then, name, at, now);
       }
       this.#state = withoutBurst(this.#state, names);
-      if (done.length > 0) this.#state = { ...this.#state, undoReview: reviewedThen(then, this.#state, names) };
+      const undoReview = { ...reviewedThen(then, this.#state, names), ...(conversation ? { prompt: turnId } : {}) };
+      if (done.length > 0) this.#state = { ...this.#state, undoReview };
       await this.#changed();
       if (failure) throw failure;
     });
   }
 
-  /** Takes back the last restore or undo. */
-  undoRestore(): Promise<void> {
+  /** Takes back the last restore or undo. Resolves with the prompt whose message went back to the composer with that restore, if one did. */
+  undoRestore(): Promise<TurnId | undefined> {
     return this.#run(async () => {
-      const { undo } = this.#state;
+      const { undo, undoReview } = this.#state;
       const known = await Promise.all(undo.map(async ({ name }) => [name, await this.#present(name)] as const));
       const { done, failure } = await this.#putAll(undo.map((one) => ({ ...one, target: one.present })));
       for (const { name, present, before, written, from, mode, modeBefore } of done) {
@@ -1146,6 +1150,7 @@ export class ChangeSet {
       if (!failure) this.#state = withReviewThen(this.#state);
       await this.#changed();
       if (failure) throw failure;
+      return undoReview?.prompt;
     });
   }
 

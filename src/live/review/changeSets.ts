@@ -73,6 +73,9 @@ export class ChangeSets implements Disposable {
   readonly #writes = this.#life.own(new Emitter<string>());
   /** A file was written or removed for the user, by a decision; absolute paths. */
   readonly onWrote = this.#writes.listen;
+  readonly #broughtBack = this.#life.own(new Emitter<{ readonly sessionId: SessionId; readonly turnId: TurnId }>());
+  /** Fires when a restore was undone with which the message of that prompt had gone back to the composer. */
+  readonly onBroughtBack = this.#broughtBack.listen;
 
   /** `setType` is called with the first session: the editor loads the class only then. */
   constructor(host: SessionHost, folder: string, setType: () => typeof ChangeSet, effects: FileEffects, publish: PublishEvent, log: Log) {
@@ -244,17 +247,18 @@ export class ChangeSets implements Disposable {
   }
 
   /** Puts the files of a session back to before a prompt, but for those `left` alone. The next prompt tells the agent. Rejects with a message for the user. */
-  async restore(id: SessionId, turnId: TurnId, left?: ReadonlySet<string>): Promise<void> {
+  async restore(id: SessionId, turnId: TurnId, left?: ReadonlySet<string>, conversation?: boolean): Promise<void> {
     await this.of(id)
-      ?.restore(turnId, left)
+      ?.restore(turnId, left, conversation)
       .finally(() => this.updateCorrections(id));
   }
 
   /** Takes back the last restore or undo in a session. Rejects with a message for the user. */
-  async undoRestore(id: SessionId): Promise<void> {
-    await this.of(id)
+  async undoRestore(sessionId: SessionId): Promise<void> {
+    const turnId = await this.of(sessionId)
       ?.undoRestore()
-      .finally(() => this.updateCorrections(id));
+      .finally(() => this.updateCorrections(sessionId));
+    if (turnId !== undefined) this.#broughtBack.fire({ sessionId, turnId });
   }
 
   /** Tells the agent with its next prompt which files differ from what it knows. */

@@ -84,6 +84,8 @@ export interface Replaced {
 }
 /** The parts of the review that a restore changed, beside the files it replaced, as they were before. */
 export interface ReviewedThen {
+  /** The prompt whose message went back to the composer with the files. */
+  readonly prompt?: string | undefined;
   readonly decided: readonly (readonly [turnId: string, name: string, review: TurnChange['review'], hunks?: TurnChange['hunks']])[];
   readonly tracked: readonly (readonly [name: string, Tracked])[];
 }
@@ -189,7 +191,11 @@ const stored = z.object({
     }),
   ),
   undoReview: optional(
-    z.object({ decided: z.array(z.tuple([z.string(), z.string(), reviews, hunks])), tracked: z.array(z.tuple([z.string(), trackedFile])) }),
+    z.object({
+      prompt: optional(z.string()),
+      decided: z.array(z.tuple([z.string(), z.string(), reviews, hunks])),
+      tracked: z.array(z.tuple([z.string(), trackedFile])),
+    }),
   ),
   turn: optional(
     z.object({

@@ -356,12 +356,16 @@ test(
     const state = () => [scene.read('a'), scene.read('b'), scene.read('mine'), existsSync(scene.path('made'))];
     assert.deepEqual(state(), ['two\n', 'one\n', 'mine\n', false]);
     assert.deepEqual(scene.names, ['changed a']);
-    await scene.changes.restore('t1');
+    await scene.changes.restore('t1', undefined, true);
     assert.deepEqual([scene.read('a'), scene.names], ['one\n', []]);
     await scene.reload().load();
-    await scene.changes.undoRestore();
+    assert.equal(await scene.changes.undoRestore(), 't1', 'its message was put into the composer');
     assert.deepEqual(state(), ['two\n', 'one\n', 'mine\n', false]);
     assert.deepEqual(scene.names, ['changed a'], 'what is back is to be reviewed as before');
+    await scene.changes.restore('t1', undefined, true);
+    await scene.changes.undoRestore();
+    await scene.changes.settle(scene.path('a'), 'undo');
+    assert.equal(await scene.changes.undoRestore(), undefined, 'an undo has put nothing there');
     assert.equal(await scene.changes.preview('t9'), undefined);
   }),
 );
