@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { suite } from './suite.ts';
+import { until } from './until.ts';
 
 /** What a user gets: the .vsix installed, in a narrow side bar and a small window. */
 const inWindow = suite({ name: 'packaged', packaged: true, viewport: { width: 900, height: 640 } });
@@ -28,7 +29,10 @@ test(
     const { chat } = window;
     await chat.exchange('open src/notes.ts at line 8');
     await window.cursor(8).waitFor();
-    const turn = await chat.exchange('find references of parseNote');
-    assert.match((await turn.textContent()) ?? '', /main\.ts/);
+    // While it still loads the project, the language service knows of the open file alone.
+    await until(async () => {
+      const turn = await chat.exchange('find references of parseNote');
+      return /main\.ts/.test((await turn.textContent()) ?? '');
+    }, 'the references in main.ts are told');
   }),
 );

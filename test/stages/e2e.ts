@@ -6,7 +6,7 @@ import { chosenFiles, type Options } from './options.ts';
 import type { Tally } from './tally.ts';
 
 /**
- * Runs test/e2e in a real workbench in Chromium, one file after another; the long files only when they are asked for. Pictures, and traces of second
+ * Runs test/e2e in a real workbench in Chromium, two files at a time; the long files only when they are asked for. Pictures, and traces of second
  * failures, go to out/screenshots.
  */
 export async function runE2e(tally: Tally, options: Options): Promise<void> {
@@ -24,7 +24,8 @@ export async function runE2e(tally: Tally, options: Options): Promise<void> {
       process.env.PARLEY_E2E_SERVER = await installWorkbench(channel);
     });
     if (!ready) return;
-    const limits = { concurrency: 1, limitMs: 900_000, totalMs: 2_600_000 };
+    // A window waits about half of its time: two keep two processors busy.
+    const limits = { concurrency: 2, limitMs: 900_000, totalMs: 2_600_000 };
     // Recording takes about two fifths of the time of a window: only what failed pays it.
     await runNodeTests(tally, { stage: 'e2e', files, name: options.name, ...limits, secondAttempt: { PARLEY_RECORD: '1' } });
   }

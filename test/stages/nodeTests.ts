@@ -18,7 +18,7 @@ export interface NodeTestRun {
   readonly limitMs: number;
   /** How long all of it may take; what still runs then is ended. */
   readonly totalMs: number;
-  /** Run a file with failures once more, with these environment variables; what passes then is named at the end of the run. */
+  /** Run a file with failures once more, one after another, with these environment variables; what passes then is named at the end of the run. */
   readonly secondAttempt?: Readonly<Record<string, string>>;
 }
 
@@ -37,7 +37,10 @@ export async function runNodeTests(tally: Tally, spec: NodeTestRun): Promise<voi
   const failed = spec.secondAttempt ? files.filter((file) => runs.get(file)?.results.some(({ ok }) => !ok)) : [];
   if (spec.secondAttempt && failed.length > 0) {
     Object.assign(process.env, spec.secondAttempt);
-    for (const [file, second] of await runFiles(spec, failed, signal, fail)) runs.set(file, second);
+    for (const [file, second] of await runFiles({ ...spec, concurrency: 1 }, failed, signal, fail)) {
+      runs.set(file, second);
+      for (const { title, ok } of second.results) if (ok) tally.passAgain(title);
+    }
     for (const name of Object.keys(spec.secondAttempt)) delete process.env[name];
   }
   const results = [...runs.values()].flatMap((one) => one.results);

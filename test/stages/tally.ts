@@ -3,6 +3,7 @@ export class Tally {
   #passed = 0;
   readonly #failed: string[] = [];
   readonly #unsteady: string[] = [];
+  readonly #passedAgain = new Set<string>();
 
   get passed(): number {
     return this.#passed;
@@ -22,11 +23,16 @@ export class Tally {
     if (detail) console.log(detail.trimEnd().replaceAll(/^/gm, '        '));
   }
 
-  /** A test that failed and is run a second time, which decides; it is named at the end either way. */
+  /** A test that failed and is run a second time, which decides. */
   unsteady(name: string, detail: string): void {
     this.#unsteady.push(name);
     console.log(`again   ${name}`);
     console.log(detail.trimEnd().replaceAll(/^/gm, '        '));
+  }
+
+  /** A test of the second run that passed; it is named at the end if it had failed at first. */
+  passAgain(name: string): void {
+    this.#passedAgain.add(name);
   }
 
   /** Runs one step that counts as a test of its own. False when it threw. */
@@ -45,7 +51,7 @@ export class Tally {
 
   /** Prints what failed and, as the very last line, the sum. The exit code. */
   close(): number {
-    const passedThen = this.#unsteady.filter((name) => !this.#failed.includes(name));
+    const passedThen = this.#unsteady.filter((name) => this.#passedAgain.has(name));
     if (passedThen.length > 0)
       console.log(`\nFailed at first, passed when run again:\n${passedThen.map((name) => `  ${name}`).join('\n')}`);
     if (this.#failed.length > 0) console.log(`\nFailed:\n${this.#failed.map((name) => `  ${name}`).join('\n')}`);

@@ -867,11 +867,11 @@ test(
     await scene.turn('t', () => {
       scene.write({ 'dist/b.js': '1', 'node_modules/p/i.js': '1', old: '2', 'sub/seen': '2' });
       rmSync(scene.path('gone'));
-      for (let at = 0; at < 10_000; at += 1) scene.write({ [`out/${at}`]: '1' });
+      for (let at = 0; at < 2200; at += 1) scene.write({ [`out/${at}`]: '1' });
     });
     assert.deepEqual(scene.names, ['deleted gone', 'changed old', 'changed sub/seen']);
     const found = scene.changes.turnFiles('t');
-    assert.deepEqual([found?.files.length, found?.unlisted], [3, { files: 10_000, folders: ['dist', 'node_modules'] }]);
+    assert.deepEqual([found?.files.length, found?.unlisted], [3, { files: 2200, folders: ['dist', 'node_modules'] }]);
     await scene.turn('u', () => scene.write({ 'dist/c.js': '1', '__pycache__/p': '1' }));
     assert.deepEqual((await scene.changes.preview('t'))?.unwatched, ['__pycache__', 'dist', 'node_modules']);
     assert.deepEqual((await scene.changes.preview('u'))?.unwatched, ['__pycache__', 'dist']);
