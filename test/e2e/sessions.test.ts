@@ -63,9 +63,11 @@ test(
       await chat.locator('.composer-text').press('Enter');
       await chat.locator('[data-ask]').waitFor();
     }
-    // The palette lists other commands first, and, once open, none of a session that a click has just brought to the front.
-    const stop = () =>
+    // The palette lists other commands first, and, once open, none of a session that a click has just brought to the front; closed so early, it
+    // gives the keyboard back to where it was before that click.
+    const stop = (chat: typeof inTab) =>
       until(async () => {
+        await chat.locator('.composer-text').click();
         await page.keyboard.press('F1');
         await window.pick.input.fill('>Parley: Stop');
         await window.pick.row('Parley: Stop Agent Host').waitFor();
@@ -76,12 +78,10 @@ test(
         await window.pick.gone();
         return isThere;
       }, 'the palette has Stop');
-    await inTab.locator('.composer-text').click();
-    await stop();
+    await stop(inTab);
     await inTab.locator('.turn.settled').last().locator('.ended', { hasText: 'Stopped' }).waitFor();
     assert.equal(await inSideBar.locator('[data-ask]').count(), 1, 'the other session waits on');
-    await inSideBar.locator('.composer-text').click();
-    await stop();
+    await stop(inSideBar);
     await inSideBar.locator('.turn.settled').last().locator('.ended', { hasText: 'Stopped' }).waitFor();
   }),
 );
