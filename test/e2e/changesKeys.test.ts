@@ -25,20 +25,38 @@ async function chord(page: Page, key: string): Promise<void> {
 
 /** From the question to its diff: Esc sets it aside, and the editor's own key moves there. */
 async function intoDiff({ window }: Scene): Promise<void> {
-  const { chat, diff, page, pick } = window;
+  const { diff, page, pick } = window;
   await pick.row('Allow once').waitFor();
   await diff.compared();
   await pick.readable();
   await page.keyboard.press('Escape');
   await pick.gone();
-  await chat.composer.and(chat.frame.locator(':focus')).waitFor();
-  await page.keyboard.press('Control+1');
-  await diff.editor.locator('.monaco-editor.focused').first().waitFor();
+  await inComposer(window);
+  await fromChatToDiff(window);
   await diff.answers.waitFor();
 }
 
-async function typed({ chat, page }: Scene['window'], words: string): Promise<void> {
+async function fromChatToDiff({ page, diff }: Scene['window']): Promise<void> {
+  await page.keyboard.press('Control+1');
+  await diff.editor.locator('.monaco-editor.focused').first().waitFor();
+}
+
+/** As also after an answer in a diff that was the only editor. */
+async function inComposer({ chat }: Scene['window']): Promise<void> {
   await chat.composer.and(chat.frame.locator(':focus')).waitFor();
+}
+
+/** After an answer in a diff that had a file behind it: a key that is pressed while the keyboard goes there would be lost. */
+async function fromFileToChat({ page, diff }: Scene['window']): Promise<void> {
+  await diff.editor.waitFor({ state: 'detached' });
+  await page.locator('.tab.active', { hasText: 'main.ts' }).waitFor();
+  await page.locator('.monaco-editor.focused').waitFor();
+  await chord(page, 'h');
+}
+
+async function typed(window: Scene['window'], words: string): Promise<void> {
+  const { page } = window;
+  await inComposer(window);
   await page.keyboard.type(words);
   await page.keyboard.press('Enter');
 }
@@ -47,7 +65,7 @@ test(
   'a change is left out of a proposal, and feedback rejects one',
   inWindow(async (scene) => {
     const { window } = scene;
-    const { chat, page, pick } = window;
+    const { chat, diff, page, pick } = window;
     const lines = numbered('line', 30);
     write('plan.txt', text(lines));
     const after = lines.with(2, 'line three').with(25, 'line twenty-six');
@@ -71,6 +89,9 @@ test(
     await intoDiff(scene);
     // It opens at its first change.
     await window.cursor(3).waitFor();
+    await chord(page, 'h');
+    await inComposer(window);
+    await fromChatToDiff(window);
     await chord(page, 'j');
     await window.cursor(26).waitFor();
     await chord(page, 'Shift+n');
@@ -79,7 +100,7 @@ test(
     await untilFile(inFolder('plan.txt'), /line three\n.*line 26\n/s);
     await chat.settled(chat.lastTurn);
     disk.act = propose('2');
-    await chord(page, 'h');
+    await diff.editor.waitFor({ state: 'detached' });
     await typed(window, 'the rest, too');
     await intoDiff(scene);
     await chord(page, 'Shift+x');
@@ -110,7 +131,7 @@ test(
     await chord(page, 'a');
     await untilFile(inFolder('src/main.ts'), /Welcome from Tally Notes.*\/\/ by keys/);
     await chat.settled(chat.lastTurn);
-    await chord(page, 'h');
+    await fromFileToChat(window);
     await typed(window, 'replace "Welcome" by "Bye" in src/main.ts');
     await intoDiff(scene);
     await chord(page, 'x');
@@ -130,7 +151,7 @@ test(
       await window.pictures(picture, ['dark', 'light', 'contrast']);
     };
     const before = read('src/main.ts');
-    await chord(page, 'h');
+    await fromFileToChat(window);
     await typed(window, 'replace "Welcome" by "Bye" in src/main.ts');
     await intoDiff(scene);
     await window.cursor(4).waitFor();

@@ -38,7 +38,8 @@ test(
     await pick.row('允许一次').first().waitFor();
     await window.pictures('chinese-command', ['dark']);
     await page.keyboard.press('Escape');
-    await chat.frame.getByRole('button', { name: '拒绝', exact: true }).click();
+    await pick.gone();
+    await chat.answer('拒绝');
     await chat.settled(chat.lastTurn);
     await chat.lastTurn.getByText('已拒绝').first().waitFor();
     await window.pictures('chinese-rejected', ['dark']);

@@ -21,11 +21,14 @@ async function keyboardIn(where: Locator): Promise<void> {
   assert.ok(await comesTo(where, 30_000), `the keyboard is not in ${where}`);
 }
 
-/** Presses a key until the keyboard is there, whatever stands between. */
+/** Presses a key until the keyboard is there, whatever stands between. Each press waits for what the one before does. */
 async function press({ page }: Window, key: string, to: Locator): Promise<void> {
   for (let step = 0; step < 60; step += 1) {
     if (await comesTo(to, 100)) return;
+    const before = await to.evaluateHandle((one) => one.ownerDocument.activeElement);
     await page.keyboard.press(key);
+    const moved = () => to.evaluate((one, left) => one.ownerDocument.activeElement !== left, before);
+    for (let wait = 0; wait < 40 && !(await moved()); wait += 1) await page.waitForTimeout(50);
   }
   throw new Error(`${key} does not lead to ${to}`);
 }
