@@ -34,7 +34,8 @@ test(
     await pick.row('Allow once').waitFor();
     await window.pictures('hosted-asked');
     await window.reload();
-    await window.openChat();
+    // Not by the palette: the chat comes back by itself, and the palette would close the pick.
+    await chat.composer.waitFor();
     await pick.row('Allow once').waitFor();
     assert.match((await chat.turns.first().textContent()) ?? '', /Buy ink/, 'the transcript is there');
     await pick.answer('A');
