@@ -14,6 +14,9 @@ import { focusSessions, headerView, sessionsView } from './sessions.ts';
 import type { Act, View } from './view.ts';
 import { welcomeView } from './welcome.ts';
 
+/** Milliseconds after which a focus that did not come at once does not come any more. */
+const FOCUS_LIMIT = 200;
+
 /** The state of the last draw. */
 interface DrawnState {
   readonly sessionId: SessionId;
@@ -156,11 +159,13 @@ export class ChatRenderer {
     }
   }
 
-  /** Takes the keyboard, and tells the host so even where the page has it already. */
+  /** Takes the keyboard, and tells the host so even where the page has it already, or that it cannot. */
   #takeFocus(back: boolean): void {
     if (!document.hasFocus()) window.focus();
     if (!this.#page.host.typing.now && !(back && this.#pressed)) this.#focus();
-    if (document.hasFocus()) this.#page.host.post({ type: 'focused', on: true });
+    if (document.hasFocus()) return this.#page.host.post({ type: 'focused', on: true });
+    // Where the focus comes from another process it comes later, and is told of then.
+    setTimeout(() => !document.hasFocus() && this.#page.host.post({ type: 'unfocused' }), FOCUS_LIMIT);
   }
 
   /** True while a recording is shown, which takes no messages. */

@@ -138,6 +138,8 @@ export type FromView =
   | { readonly type: 'typing' }
   /** The view got the keyboard, or lost it. */
   | { readonly type: 'focused'; readonly on: boolean }
+  /** The view was given the keyboard and cannot take it by itself. */
+  | { readonly type: 'unfocused' }
   /** The size of the window in pixels: it decides what fits a quick-pick, and the editor tells no extension. */
   | { readonly type: 'window'; readonly width: number; readonly height: number }
   | { readonly type: 'resync'; readonly sessionId: SessionId }

@@ -9,8 +9,11 @@ import { helloMessage, loadPage, pageOf } from './chatPage.ts';
 const CHAT_VIEW = 'parley.chat';
 /** Milliseconds after which the page counts as not getting the keyboard focus. */
 const FOCUS_LIMIT = 1000;
-/** Milliseconds after which the page counts as unable to take the focus by itself. */
-const TAKE_LIMIT = 500;
+/**
+ * Milliseconds after which a page that says nothing counts as unable to take the focus by itself. Far more than an answer takes on a busy machine or
+ * from a far one: the user may have taken the keyboard elsewhere by then, and lose it.
+ */
+const TAKE_LIMIT = 2000;
 /** Milliseconds that the palette, opened from the page, may take until the user has found a command. */
 const IN_PALETTE = 30_000;
 

@@ -61,6 +61,8 @@ export class ChatLink implements Disposable {
   readonly #arrived = this.#life.own(new Emitter<void>());
   /** The page has the keyboard focus from now on. */
   readonly onFocused = this.#arrived.listen;
+  /** The page was given the keyboard and cannot take it by itself. */
+  readonly #refused = this.#life.own(new Emitter<void>());
   #greeting: Greeting = UNGREETED;
   #focused = false;
   /** When the page lost the keyboard last. */
@@ -123,8 +125,8 @@ export class ChatLink implements Disposable {
   }
 
   /**
-   * Lets the page take the keyboard by itself. False when it does not listen yet, or has not told within `limit` milliseconds that it has it. `back`: the
-   * caret stays where the user has put it meanwhile.
+   * Lets the page take the keyboard by itself. False when it does not listen yet, tells that it cannot, or tells nothing within `limit` milliseconds.
+   * `back`: the caret stays where the user has put it meanwhile.
    */
   async takeFocus(limit: number, back = false): Promise<boolean> {
     if (!this.#greeting.done) return false;
@@ -133,7 +135,7 @@ export class ChatLink implements Disposable {
     return arrived;
   }
 
-  /** Settles when the page tells that it has the keyboard focus: true; false after `limit` milliseconds, or when the page is gone. */
+  /** Settles when the page tells that it has the keyboard focus: true; false when it cannot take it, after `limit` milliseconds, or when the page is gone. */
   #arrival(limit: number): Promise<boolean> {
     if (this.#life.ended) return Promise.resolve(false);
     return new Promise((resolve) => {
@@ -146,6 +148,7 @@ export class ChatLink implements Disposable {
         wait.dispose();
       };
       wait.own(this.#arrived.listen(() => end(true)));
+      wait.own(this.#refused.listen(() => end(false)));
       const timer = setTimeout(() => end(false), limit);
       wait.onEnd(() => clearTimeout(timer));
     });
@@ -198,6 +201,8 @@ export class ChatLink implements Disposable {
         this.#focused = message.on;
         if (!message.on) return;
         return this.#arrived.fire();
+      case 'unfocused':
+        return this.#refused.fire();
       case 'resync':
         if (message.sessionId === this.#outbox.shown) this.#outbox.snapshot();
         return;

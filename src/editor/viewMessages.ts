@@ -95,6 +95,7 @@ const message = z.union([
   z.strictObject({ type: z.literal('ready') }),
   z.strictObject({ type: z.literal('typing') }),
   z.strictObject({ type: z.literal('focused'), on: z.boolean() }),
+  z.strictObject({ type: z.literal('unfocused') }),
   z.strictObject({ type: z.literal('window'), width: pixels, height: pixels }),
   z.strictObject({ type: z.literal('resync'), sessionId: id }),
   z.strictObject({ type: z.literal('intent'), sessionId: id, intent }),

@@ -167,7 +167,7 @@ test('what is put in before there is a page waits for it, in order', () => {
   link.dispose();
 });
 
-test('a page that listens takes the keyboard by itself; one that does not, or says nothing, does not', async () => {
+test('a page that listens takes the keyboard by itself; one that does not, cannot or says nothing does not', async () => {
   const { page, link } = open();
   assert.equal(await link.takeFocus(1000), false);
   assert.deepEqual(page.posted, []);
@@ -182,6 +182,9 @@ test('a page that listens takes the keyboard by itself; one that does not, or sa
   assert.equal(await again, true);
   assert.deepEqual(page.posted, [{ type: 'focus' }, { type: 'focus', back: true }]);
   assert.equal(await link.takeFocus(1), false);
+  const refused = link.takeFocus(60_000);
+  page.say({ type: 'unfocused' });
+  assert.equal(await refused, false);
   const late = link.takeFocus(60_000);
   link.dispose();
   assert.equal(await late, false);

@@ -63,6 +63,7 @@ test('every message of the contract is understood as it is', () => {
     { type: 'ready' },
     { type: 'typing' },
     { type: 'focused', on: true },
+    { type: 'unfocused' },
     { type: 'window', width: 800, height: 600 },
     { type: 'resync', sessionId: 's' },
     ...Object.values(intents).map((intent) => ({ type: 'intent', sessionId: 's', intent }) as const),

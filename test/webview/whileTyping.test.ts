@@ -131,6 +131,15 @@ test('a focus that the host gives late leaves the field the user types in', asyn
   assert.equal(document.activeElement, stage.composer);
 });
 
+test('a page that cannot take the keyboard tells the host so', async (t) => {
+  const stage = await Stage.open(first);
+  t.mock.method(document, 'hasFocus', () => false);
+  stage.sent.length = 0;
+  stage.post({ type: 'focus' });
+  while (stage.sent.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.deepEqual(stage.sent, [{ type: 'unfocused' }]);
+});
+
 test('what was typed last is kept when the page is hidden right after', async () => {
   const state: { saved: unknown } = { saved: undefined };
   const stage = await Stage.open(first, { state });
