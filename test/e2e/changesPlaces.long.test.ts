@@ -277,18 +277,14 @@ test(
     await review.show();
     await review.row('the first').waitFor();
     await window.pictures('review/places-list');
-    const press = async (row: string, title: string) => {
-      await review.row(row).hover();
-      await review.row(row).locator(`.action-label[aria-label^="${title}"]`).click();
-    };
-    await press('two.txt', 'Keep');
+    await review.decideRow('two.txt', 'Keep');
     await review.row('two.txt').waitFor({ state: 'hidden' });
-    await press('the second', 'Undo');
+    await review.decideRow('the second', 'Undo');
     await until(() => read('one.txt') === changed(4), 'only what the second prompt did to the file is undone');
     // Of one prompt the files alone are listed.
     await review.row('the first').waitFor({ state: 'hidden' });
     await window.pictures('review/places-list-decided');
-    await press('one.txt', 'Undo');
+    await review.decideRow('one.txt', 'Undo');
     await untilFile(inFolder('one.txt'), /line 4\n/);
     await review.isEmpty();
     assert.deepEqual([read('one.txt'), read('two.txt')], [text(lines), changed(4)]);

@@ -63,6 +63,36 @@ test(
 );
 
 test(
+  'Undo of a file in the list: pressed twice it undoes that file alone, which says so in its place before it goes',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const review = new ReviewPage(window);
+    const names = ['p.txt', 'q.txt', 'r.txt', 's.txt'];
+    for (const name of names) write(name, 'one\n');
+    disk.act = () => {
+      for (const name of names) write(name, 'agent\n');
+    };
+    await window.openChat();
+    await chat.exchange('four files');
+    await review.show();
+    await review.decideRow('p.txt', 'Undo');
+    await window.pictures('review/presses-list', ['dark', 'light']);
+    for (const gap of GAPS) {
+      await page.mouse.down();
+      await page.mouse.up();
+      await pause(gap);
+    }
+    await review.row('p.txt').waitFor({ state: 'hidden' });
+    assert.deepEqual(names.map(read), ['one\n', 'agent\n', 'agent\n', 'agent\n']);
+    // The next row has come to where the pointer is.
+    await review.decideRow('q.txt', 'Undo');
+    await until(() => read('q.txt') === 'one\n', 'the next one is undone');
+    await review.keepAll();
+    assert.deepEqual(names.map(read), ['one\n', 'one\n', 'agent\n', 'agent\n']);
+  }),
+);
+
+test(
   '“Leave out” leaves out the change that it stands over, right after another above it, and a double press leaves it out',
   inWindow(async (scene) => {
     const { window } = scene;

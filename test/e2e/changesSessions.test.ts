@@ -49,9 +49,7 @@ test(
     await until(() => read('both.txt') === changed([4, 'first 4'], [10, 'first 10'], [16, 'second 16']), 'the later one is undone');
     await review.lenses(3);
     await review.show();
-    await session.hover();
-    await session.locator('.action-label[aria-label^="Undo"]').click();
-    await page.locator('.monaco-dialog-box').waitFor();
+    await review.press(session, 'Undo', page.locator('.monaco-dialog-box'));
     await window.pictures('review/sessions-undo');
     await page.getByRole('button', { name: 'Undo all' }).click();
     await until(() => read('both.txt') === changed([16, 'second 16']), 'the changes of the other session are undone');

@@ -6,7 +6,7 @@ import type { ChangeSets, OfSession, SessionHunk } from '../../live/review/chang
 import type { SessionHost } from '../../live/surface.ts';
 import { isSameFile } from '../../protocols/paths.ts';
 import type { Session, SessionId, TurnId } from '../../session/model.ts';
-import { commandTitle } from '../commandTitle.ts';
+import { commandTitle, viewName } from '../commandTitle.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import {
   ChangesTree,
@@ -60,7 +60,7 @@ export class ChangesReview implements Disposable {
   readonly #sets: ChangeSets;
   readonly #inputs: QuickInputs;
   readonly #life = new Lifetime();
-  readonly #tree = new ChangesTree();
+  readonly #tree = this.#life.own(new ChangesTree());
   readonly #view: vscode.TreeView<Row>;
   readonly #hunks: FileHunks;
   /** Settles when the last key that decides or leads to another change has done so. */
@@ -127,7 +127,11 @@ export class ChangesReview implements Disposable {
 
   /** Keeps or undoes all changes of a file: of the row that was chosen, or the file in front. */
   async settleFile(how: 'keep' | 'undo', row?: unknown): Promise<void> {
-    if (isRow(row)) return this.#settleRow(how, row);
+    if (isRow(row)) {
+      if (await this.#tree.press(row, how, () => this.#settleRow(how, row))) return;
+      const text = vscode.l10n.t('{0} has changed in the meantime. Look at the change again.', viewName(VIEW));
+      return void vscode.window.showInformationMessage(text);
+    }
     // The title of several diffs in one editor names none of their files.
     const shown = [row instanceof vscode.Uri ? row : undefined, uriInFront()];
     const files = shown.flatMap((uri) => (uri ? [this.#hunks.deletedIn(uri) ?? uri.fsPath] : []));
@@ -138,19 +142,21 @@ export class ChangesReview implements Disposable {
   }
 
   /** Keeps or undoes all that the list shows. */
-  settleAll(how: 'keep' | 'undo'): Promise<void> {
-    return this.#settleSessions(how, this.#sets.all);
+  async settleAll(how: 'keep' | 'undo'): Promise<void> {
+    await this.#settleSessions(how, this.#sets.all);
   }
 
-  async #settleSessions(how: 'keep' | 'undo', sessions: readonly OfSession[]): Promise<void> {
+  /** False where the user has not confirmed it. */
+  async #settleSessions(how: 'keep' | 'undo', sessions: readonly OfSession[]): Promise<boolean> {
     if (how === 'undo') {
       const undo = vscode.l10n.t('Undo all');
       const text = vscode.l10n.t('Undo all changes in these files? What you wrote in them stays.');
       const detail = listed([...new Set(sessions.flatMap(({ set }) => set.files.map(({ name }) => name)))]);
-      if ((await vscode.window.showWarningMessage(text, { modal: true, detail }, undo)) !== undo) return;
+      if ((await vscode.window.showWarningMessage(text, { modal: true, detail }, undo)) !== undo) return false;
     }
     await this.#sets.lookAll();
     await eachOf(sessions, ({ set }) => set.settleAll(how));
+    return true;
   }
 
   /**
@@ -319,14 +325,15 @@ export class ChangesReview implements Disposable {
     await this.undoRestore(id).catch((error: unknown) => vscode.window.showErrorMessage(messageOf(error)));
   }
 
-  async #settleRow(how: 'keep' | 'undo', row: FileRow | TurnRow | SessionRow): Promise<void> {
+  async #settleRow(how: 'keep' | 'undo', row: FileRow | TurnRow | SessionRow): Promise<boolean> {
     const set = this.#sets.of(row.sessionId);
-    if (!set) return;
+    if (!set) return false;
     if (row.kind === 'session') return this.#settleSessions(how, [{ id: row.sessionId, set }]);
     await this.#sets.lookAll();
     if (row.kind === 'turn') await set.settleTurn(row.turnId, how);
     else if (row.turnId === undefined) await set.settle(row.file.path, how);
     else await set.settleTurn(row.turnId, how, row.change?.path ?? row.file.path);
+    return true;
   }
 
   /** The file before the changes and now, of a link where it leads; undefined when it is not text. */

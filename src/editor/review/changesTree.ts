@@ -1,11 +1,13 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
+import type { Disposable } from '../../base/lifetime.ts';
 import type { ChangeSet, UnreviewedFile } from '../../live/review/changeSet.ts';
 import { isSameFile } from '../../protocols/paths.ts';
 import { linkWords, mannerWords, noHunksWords } from '../../session/fileWords.ts';
 import type { Session, SessionId, TurnFile, TurnId } from '../../session/model.ts';
 import { rowName, titleOf } from '../../session/select.ts';
 import { shortened } from '../../session/visible.ts';
+import { HeldRows, type RowDecision } from './heldRows.ts';
 import { LONGEST_NAME } from './hunkLenses.ts';
 
 export interface FileRow {
@@ -38,7 +40,8 @@ export interface SessionRow {
 interface EmptyRow {
   readonly kind: 'empty';
 }
-export type Row = FileRow | TurnRow | SessionRow | EmptyRow;
+type DecidedRow = FileRow | TurnRow | SessionRow;
+export type Row = DecidedRow | EmptyRow;
 
 /** A session with its changes. */
 interface ShownSession {
@@ -52,10 +55,17 @@ interface ShownSession {
  * Changed files that wait for review: by prompt, latest first, where more than one has changed files; those of other sessions than the active one below,
  * by session.
  */
-export class ChangesTree implements vscode.TreeDataProvider<Row> {
+export class ChangesTree implements vscode.TreeDataProvider<Row>, Disposable {
   #rows: readonly Row[] = [];
+  /** Rows that come once the list need not stay as it is. */
+  #next: readonly Row[] | undefined;
+  readonly #held = new HeldRows();
   readonly #changes = new vscode.EventEmitter<undefined>();
   readonly onDidChangeTreeData = this.#changes.event;
+
+  constructor() {
+    this.#held.onChange(() => this.#update());
+  }
 
   /** `hasMessage`: a message above the list explains why it is empty. */
   show(sessions: readonly ShownSession[], active: SessionId | undefined, hasMessage: boolean): void {
@@ -64,7 +74,25 @@ export class ChangesTree implements vscode.TreeDataProvider<Row> {
       if (one.id === active || own.length === 0) return own;
       return [{ kind: 'session', sessionId: one.id, name: one.name, files: one.set.files.length, rows: own }];
     });
-    this.#rows = rows.length > 0 || hasMessage ? rows : [{ kind: 'empty' }];
+    this.#next = rows.length > 0 || hasMessage ? rows : [{ kind: 'empty' }];
+    this.#update();
+  }
+
+  /** A button of that row was pressed. False where it was pressed too early, and did nothing. `decide` resolves with false where nothing was decided. */
+  press(row: DecidedRow, how: RowDecision, decide: () => Promise<boolean>): Promise<boolean> {
+    return this.#held.press(idsOf(row), how, decide);
+  }
+
+  dispose(): void {
+    this.#held.dispose();
+  }
+
+  #update(): void {
+    if (this.#next && !this.#held.isHeld) {
+      this.#rows = this.#next;
+      this.#next = undefined;
+      this.#held.place(shownIn(this.#rows));
+    }
     this.#changes.fire(undefined);
   }
 
@@ -74,11 +102,36 @@ export class ChangesTree implements vscode.TreeDataProvider<Row> {
 
   getTreeItem(row: Row): vscode.TreeItem {
     if (row.kind === 'empty') return new vscode.TreeItem(vscode.l10n.t('No changes.'));
-    return row.kind === 'session' ? sessionItem(row) : row.kind === 'turn' ? turnItem(row) : fileItem(row);
+    const item = row.kind === 'session' ? sessionItem(row) : row.kind === 'turn' ? turnItem(row) : fileItem(row);
+    const ids = idsOf(row);
+    const how = this.#held.decisionOf(ids);
+    if (how) setDecided(item, how);
+    item.id = ids[0] ?? '';
+    return item;
   }
 }
 
-export function isRow(value: unknown): value is FileRow | TurnRow | SessionRow {
+/** The row's own id, and those of the rows that it may be in. */
+function idsOf(row: DecidedRow): readonly string[] {
+  const { sessionId } = row;
+  const turn = `${sessionId} ${row.kind === 'session' ? '' : (row.turnId ?? '')}`;
+  return [...(row.kind === 'file' ? [`${turn} ${row.file.path}`] : []), ...(row.kind === 'session' ? [] : [turn]), sessionId];
+}
+
+function shownIn(rows: readonly Row[]): readonly string[] {
+  return rows.flatMap((row) => (row.kind === 'empty' ? [] : [...idsOf(row).slice(0, 1), ...('rows' in row ? shownIn(row.rows) : [])]));
+}
+
+/** Until it goes, nothing is left to decide in a row, or to open from it. */
+function setDecided(item: vscode.TreeItem, how: RowDecision): void {
+  const word = how === 'keep' ? vscode.l10n.t('Kept') : vscode.l10n.t('Undone');
+  item.description = word;
+  item.contextValue = 'decided';
+  delete item.command;
+  if (item.accessibilityInformation) item.accessibilityInformation = { label: `${item.accessibilityInformation.label}, ${word}` };
+}
+
+export function isRow(value: unknown): value is DecidedRow {
   const kinds: readonly unknown[] = ['file', 'turn', 'session'];
   return typeof value === 'object' && value !== null && 'kind' in value && kinds.includes(value.kind);
 }
@@ -125,18 +178,16 @@ function changeIn(rows: readonly FileRow[], { path: file }: UnreviewedFile): Pic
   return change ? { change } : {};
 }
 
-function sessionItem({ sessionId, name, files }: SessionRow): vscode.TreeItem {
+function sessionItem({ name, files }: SessionRow): vscode.TreeItem {
   const item = new vscode.TreeItem(name, vscode.TreeItemCollapsibleState.Expanded);
-  item.id = sessionId;
   item.description = `${files}`;
   item.contextValue = 'changedSession';
   item.iconPath = new vscode.ThemeIcon('comment-discussion');
   return item;
 }
 
-function turnItem({ sessionId, turnId, label, rows }: TurnRow): vscode.TreeItem {
+function turnItem({ label, rows }: TurnRow): vscode.TreeItem {
   const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Expanded);
-  item.id = `${sessionId} ${turnId}`;
   item.description = `${rows.length}`;
   item.contextValue = 'changedTurn';
   item.iconPath = new vscode.ThemeIcon('comment');
@@ -153,7 +204,7 @@ export function earlierPath({ path: file, name, from }: UnreviewedFile): string 
 }
 
 function fileItem(row: FileRow): vscode.TreeItem {
-  const { file, change, sessionId, turnId, sessions = [] } = row;
+  const { file, change, sessions = [] } = row;
   const kinds = {
     created: vscode.l10n.t('new'),
     deleted: vscode.l10n.t('deleted'),
@@ -161,7 +212,6 @@ function fileItem(row: FileRow): vscode.TreeItem {
   };
   const item = new vscode.TreeItem(vscode.Uri.file(file.path));
   if (file.from !== undefined) item.label = labelOf(file);
-  item.id = `${sessionId} ${turnId ?? ''} ${file.path}`;
   const counts = file.left ?? change;
   const folder = path.posix.dirname(file.name);
   const inLabel = folder === '.' || (file.from !== undefined && path.posix.dirname(file.from) !== folder);

@@ -1,4 +1,5 @@
 import type { Locator } from 'playwright-core';
+import { until } from '../until.ts';
 import type { Window } from './window.ts';
 
 /** The changes to review: their list beside the source control, and the decisions over each hunk in the editors. */
@@ -21,6 +22,26 @@ export class ReviewPage {
 
   row(name: string): Locator {
     return this.rows.filter({ hasText: name });
+  }
+
+  /** Presses the button of a row until it counts, which it does once the row was in its place for a moment. */
+  async press(row: Locator, title: 'Keep' | 'Undo', counts: Locator): Promise<void> {
+    await row.waitFor();
+    await until(async () => {
+      await row.hover();
+      await row.locator(`.action-label[aria-label^="${title}"]`).click();
+      const isDone = counts.waitFor({ timeout: 1000 });
+      return isDone.then(
+        () => true,
+        () => false,
+      );
+    }, `“${title}” counts`);
+  }
+
+  /** The same for the row of a file or a prompt, which says so, and goes. */
+  async decideRow(name: string, title: 'Keep' | 'Undo'): Promise<void> {
+    const row = this.row(name).first();
+    await this.press(row, title, this.row(name).filter({ hasText: title === 'Keep' ? 'Kept' : 'Undone' }));
   }
 
   /** Ticks the box of a file. */
