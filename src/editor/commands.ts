@@ -4,8 +4,10 @@ import type { LiveSession } from '../live/liveSession.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
+import { answersIn } from '../session/approvalAnswers.ts';
 import type { AskRef, Content, SessionId, Turn, TurnId } from '../session/model.ts';
-import { answerText, isRecorded, promptText, turnFiles } from '../session/select.ts';
+import { answerText, findAsk, isRecorded, promptText, turnFiles } from '../session/select.ts';
+import { isAllLeftOut } from '../session/shownApproval.ts';
 import type { AgentHostDeps, AgentHostProcess } from './agentHost.ts';
 import { branchFrom, copySession, deleteEarlier, signOut } from './agentSessions.ts';
 import type { Agents } from './agents.ts';
@@ -266,6 +268,15 @@ function approvalCommands(deps: CommandDeps) {
   };
   const decideDiff = (how: 'accept' | 'reject', uri: unknown) =>
     answerInDiff(uri, ({ sessionId, askId }) => approvals.decide(sessionId, askId, how));
+  /** True where the user has left every change out of the edit: said in words, as no answer that allows it is shown any more. */
+  const allowsNothing = (uri: unknown): boolean => {
+    const ref = askInFront(uri);
+    const session = ref && deps.sessions.get(ref.sessionId)?.store.now;
+    const ask = session && findAsk(session, ref.askId);
+    if (!session || ask?.kind !== 'approval' || !isAllLeftOut(ask) || answersIn(session, ask).once) return false;
+    void vscode.window.showInformationMessage(vscode.l10n.t('All changes are left out. Put one back to allow it, or reject the edit.'));
+    return true;
+  };
   const decideAll = async (how: 'accept' | 'reject') => {
     const session = activeOf(deps);
     const count = session ? await approvals.decideAll(session.id, how) : 0;
@@ -291,7 +302,7 @@ function approvalCommands(deps: CommandDeps) {
     'parley.rejectAll': () => decideAll('reject'),
     'parley.acceptDiff': async (uri?: unknown, line?: unknown) => {
       await leaveProposal(uri, line);
-      await decideDiff('accept', uri);
+      if (!allowsNothing(uri)) await decideDiff('accept', uri);
     },
     'parley.rejectDiff': async (uri?: unknown, line?: unknown) => {
       await leaveProposal(uri, line);
