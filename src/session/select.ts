@@ -166,15 +166,20 @@ function kindOfChange(diffs: readonly Diff[]): TurnFile['change'] {
 
 const filesOfTurns = new WeakMap<Turn, readonly string[]>();
 
-/** How many files the session's turns have changed. Turns that do not change are looked at once. */
+/**
+ * How many files the session's turns have changed. Turns that do not change are looked at once. Those that a turn does not list have no names: where
+ * several turns have some, they may be the same.
+ */
 export function filesChanged({ turns }: Pick<Session, 'turns'>): number {
   const all = new Set<string>();
+  let unlisted = 0;
   for (const turn of turns) {
+    unlisted = Math.max(unlisted, turn.unlisted?.files ?? 0);
     const known = filesOfTurns.get(turn) ?? turnFiles(turn).map(({ path }) => writtenKey(path));
     filesOfTurns.set(turn, known);
     for (const path of known) all.add(path);
   }
-  return all.size;
+  return all.size + unlisted;
 }
 
 export function isChange({ before, after, summary }: Diff): boolean {

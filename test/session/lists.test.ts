@@ -37,6 +37,8 @@ test('files that several turns changed count once', () => {
     }),
   ];
   assert.equal(filesChanged({ turns }), 2);
+  const many = turns.map((one, at) => ({ ...one, unlisted: { files: 3000 + at, folders: [] } }));
+  assert.equal(filesChanged({ turns: many }), 3003, 'with those that are not listed');
 });
 
 test('an exported conversation holds what was said, each call on a line, and no thoughts', () => {

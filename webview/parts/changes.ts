@@ -22,7 +22,7 @@ export function changesView(view: View, turn: Turn): TemplateResult | typeof not
   const files = turnFiles(turn);
   if (files.length === 0 && !turn.unlisted) return nothing;
   return html`<div class="changes" role="group" aria-label=${t('Changes')}>
-    ${files.length === 0 ? nothing : headView(view, turn, files)}
+    ${headView(view, turn, files)}
     ${byOrigin(view, turn, files.slice(0, shownCount(view, `${turn.id}:changes`))).map(
       ([origin, group]) => html`${origin === '' ? nothing : html`<p class="faint">${origin}</p>`}
         <ul>
@@ -33,13 +33,15 @@ export function changesView(view: View, turn: Turn): TemplateResult | typeof not
   </div>`;
 }
 
-function headView(view: View, turn: Turn, files: readonly TurnFile[]): TemplateResult {
+function headView(view: View, turn: Turn, files: readonly TurnFile[]): TemplateResult | typeof nothing {
+  const unlisted = turn.unlisted?.files ?? 0;
+  if (files.length + unlisted === 0) return nothing;
   const open = files.filter(({ review }) => review === 'open').length;
   const button = (how: 'keep' | 'undo', text: string) =>
     html`<button class="text-button" type="button" @click=${() => view.act.settleFile(turn.id, undefined, how)}>${text}</button>`;
   return html`<div class="changes-head">
-    <h3>${t('{0} {0|file|files} changed', files.length)}</h3>
-    ${open > 1 ? html`${button('keep', t('Keep all'))} ${button('undo', t('Undo all'))}` : nothing}
+    <h3>${t('{0} {0|file|files} changed', files.length + unlisted)}</h3>
+    ${open > 1 && unlisted === 0 ? html`${button('keep', t('Keep all'))} ${button('undo', t('Undo all'))}` : nothing}
   </div>`;
 }
 

@@ -359,7 +359,9 @@ export class ChangeSet {
     if (burst.length + folders.length + between.length === 0) return { files };
     const shown = (names: readonly string[]) => names.map((name) => shownName(this.#folders, name));
     const beside = between.length === 0 ? {} : { between: shown(between) };
-    return { files, unlisted: { files: burst.length, folders: shown(folders), ...beside } };
+    // What was found one by one before it is listed.
+    const listed = new Set(changes.map(({ name }) => name));
+    return { files, unlisted: { files: burst.filter((name) => !listed.has(name)).length, folders: shown(folders), ...beside } };
   }
 
   /** Returns the current path of a file that a prompt left at this one. */
@@ -577,8 +579,11 @@ export class ChangeSet {
     this.#explainLate(explain);
     const isNews = isOver || isResumed || this.#state !== known;
     if (changed.length + folders.length === 0) return isNews ? this.#changed() : undefined;
-    const listed = changed.length > this.#deps.limits.burst ? outOfBurst(changed, before.files) : changed;
-    const isListed = new Set(listed);
+    const isBurst = changed.length > this.#deps.limits.burst;
+    const isListed = new Set(isBurst ? outOfBurst(changed, before.files) : changed);
+    // What is under review by then is followed.
+    const listed = changed.filter((name) => isListed.has(name) || this.#state.tracked.has(name));
+    for (const name of listed) isListed.add(name);
     this.#leaveOut(
       changed.filter((name) => !isListed.has(name)),
       folders,

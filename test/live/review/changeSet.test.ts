@@ -908,10 +908,16 @@ test(
     const all = (text: string) => Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`src/${at}`, text]));
     scene.write(all('1'));
     scene.reload({ ...usualLimits, burst: 50 });
-    await scene.turn('t', () => scene.write({ ...all('2'), fresh: '1' }));
-    assert.deepEqual([scene.changes.burst, scene.names], [102, []]);
+    const count = () => [scene.changes.burst, scene.changes.turnFiles('t')?.unlisted?.files, scene.names];
+    await scene.turn('t', async () => {
+      scene.write({ 'src/7': '0' });
+      await scene.changes.lookAt([scene.path('src/7')]);
+      scene.write({ ...all('2'), fresh: '1' });
+    });
+    assert.deepEqual(count(), [101, 101, ['changed src/7']], 'what was found by itself before is followed, and counts once');
+    assert.deepEqual(hunksOfSegments((await scene.changes.segments(scene.path('src/7'))) ?? [])[0]?.hunk.after, ['2']);
     await scene.changes.restore('t');
-    assert.deepEqual([scene.read('src/7'), existsSync(scene.path('fresh'))], ['1', false]);
+    assert.deepEqual([scene.read('src/7'), scene.read('src/8'), existsSync(scene.path('fresh'))], ['1', '1', false]);
   }),
 );
 
