@@ -148,7 +148,7 @@ test(
     const ten = ask(edit('ten', ...Array.from({ length: 10 }, (_, at) => [`part${at}.txt`, `old ${at}`, `new ${at}`] as const)));
     await pick.row('Allow once').waitFor();
     await diff.compared();
-    await page.locator('.codelens-decoration', { hasText: 'Allow once (10 files)' }).waitFor();
+    await page.locator('.codelens-decoration', { hasText: 'Allow (10 files)' }).waitFor();
     await scene.window.pictures('dangers/ten', themes);
     await rejected(scene, ten);
   }),

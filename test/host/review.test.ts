@@ -93,13 +93,13 @@ describe('review of changes', () => {
       const all = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', input.modified, 100);
       return all.map(({ range, command }) => `${range.start.line} ${command?.title}`);
     };
-    const titles = ['Allow 2 of 2', '$(chevron-down)', 'Reject', '$(comment)', 'Leave out'];
+    const titles = ['Allow 2/2', '$(chevron-down)', 'Reject', '$(comment)', 'Leave out'];
     const wanted = [4, 29].flatMap((line) => titles.map((title) => `${line} ${title}`));
     assert.deepEqual((await lenses()).sort(), wanted.sort());
     await review.toggleHunk(input.modified, 4);
     assert.deepEqual((await sides())[1], lines.with(29, 'thirty').join('\n'));
     assert.deepEqual((await lenses()).filter((one) => one.startsWith('4 ')).sort(), ['4 Change 1 of 2 is left out', '4 Put back']);
-    assert.ok((await lenses()).includes('29 Allow 1 of 2'), 'an allowance is not said to be for all');
+    assert.ok((await lenses()).includes('29 Allow 1/2'), 'an allowance is not said to be for all');
     const revised = () => session().asks.flatMap((ask) => (ask.kind === 'approval' ? (ask.revised ?? []) : []));
     await settled(() => revised().length === 1);
     assert.deepEqual(revised()[0], { path: 'x.txt', before: lines.join('\n'), after: lines.with(29, 'thirty').join('\n') });
@@ -172,7 +172,7 @@ describe('review of changes', () => {
     const input = front();
     assert.ok(input instanceof vscode.TabInputTextDiff);
     const all = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', input.modified, 100);
-    assert.ok(all.some(({ command }) => command?.title === 'Allow once (2 files)'));
+    assert.ok(all.some(({ command }) => command?.title === 'Allow (2 files)'));
     fakeHost.open(edit('2', [{ path: '.vscode/tasks.json', before: null, after: '{}' }]));
     await review.openAsk('a', '2');
     const guarded = front();

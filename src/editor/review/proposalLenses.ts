@@ -98,10 +98,13 @@ function lensAt(line: number, title: string, command: string, args: readonly unk
   return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), lensCommand(title, command, args, words));
 }
 
-/** Accepting applies the whole proposal, above whichever change it is pressed: the label names the number of changes. */
+/**
+ * Accepting applies the whole proposal, above whichever change it is pressed: the label names the number of changes. It is short, so that Reject is not
+ * cut after it in a split diff.
+ */
 function acceptLabel(once: string, { detail }: Approval, hunks: readonly { readonly isIn: boolean }[]): string {
   const files = detail.type === 'edit' ? byPath(detail.diffs).length : 1;
-  if (files > 1) return `${once} (${t('{0} {0|file|files}', files)})`;
+  if (files > 1) return `${vscode.l10n.t('Allow')} (${t('{0} {0|file|files}', files)})`;
   const taken = hunks.filter(({ isIn }) => isIn).length;
-  return hunks.length > 1 ? vscode.l10n.t('Allow {0} of {1}', taken, hunks.length) : once;
+  return hunks.length > 1 ? vscode.l10n.t('Allow {0}/{1}', taken, hunks.length) : once;
 }
