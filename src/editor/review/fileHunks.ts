@@ -410,7 +410,7 @@ export class FileHunks implements Disposable {
     const isDrawn = hunks.length > MOST_DRAWN ? aroundScreen(document) : () => true;
     const isPlain = isPlainTab(uri);
     const writers = await this.writers(reviewed.file, hunks);
-    const isNamed = hunks.some(({ of }) => !this.#sets.isActive(of.id));
+    const isNamed = hunks.some(({ of }) => this.#isNamed(of, isPlain));
     const decisions = hunks.flatMap((one, at) => {
       const range = rangeOf(one, document);
       const isNow = isDrawn(range);
@@ -425,9 +425,15 @@ export class FileHunks implements Disposable {
       const whose = isNamed ? [lens(bySession(this.#sets.nameOf(one.of.id)), '')] : [];
       const place = hunks.length > 1 ? [lens(`${at + 1}/${hunks.length}`, '')] : [];
       const decide = [lens(vscode.l10n.t('Keep'), 'parley.keepHunk'), lens(vscode.l10n.t('Undo'), 'parley.undoHunk')];
-      return [...whose, ...decide, ...peek, ...edited, ...place];
+      // A narrow editor cuts the end of the row: the decisions come first.
+      return [...decide, ...whose, ...peek, ...edited, ...place];
     });
     return [...decisions, ...besideLenses(document, reviewed.beside)];
+  }
+
+  /** Whether a change names its session. A diff may be of another session than the one in front. */
+  #isNamed({ id }: OfSession, isPlain: boolean): boolean {
+    return !this.#sets.isActive(id) || (!isPlain && this.#sets.all.filter(({ set }) => set.files.length > 0).length > 1);
   }
 
   /** The authors of later changes inside each change: other sessions, and the user. */
@@ -442,15 +448,17 @@ export class FileHunks implements Disposable {
 
   /** Over a file that is decided about as a whole. */
   #wholeLenses({ uri }: vscode.TextDocument): vscode.CodeLens[] {
-    const found = this.#sets.reviewing(uri.fsPath)?.files.find((one) => isSameFile(one.path, uri.fsPath));
-    if (!found) return [];
+    const [of] = this.#sets.changing(uri.fsPath);
+    const found = of?.set.files.find((one) => isSameFile(one.path, uri.fsPath));
+    if (!of || !found) return [];
     const lens = (title: string, command: string) => new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), lensCommand(title, command, [uri]));
     const keep = lens(vscode.l10n.t('Keep'), 'parley.keepFile');
     const { whyUnkept: why, unkept } = found;
     const refused = why === undefined ? [] : [lens(vscode.l10n.t('Not kept for review: {0}', why), '')];
-    if (unkept) return [keep, lens(vscode.l10n.t('cannot be undone'), ''), ...refused];
+    const whose = this.#isNamed(of, isPlainTab(uri)) ? [lens(bySession(this.#sets.nameOf(of.id)), '')] : [];
+    if (unkept) return [keep, ...whose, lens(vscode.l10n.t('cannot be undone'), ''), ...refused];
     const reason = refused.length > 0 ? refused : [lens(changeWords(found, uri.scheme !== 'file'), '')];
-    return [keep, lens(vscode.l10n.t('Undo'), 'parley.undoFile'), ...reason];
+    return [keep, lens(vscode.l10n.t('Undo'), 'parley.undoFile'), ...whose, ...reason];
   }
 }
 
