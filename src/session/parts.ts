@@ -1,5 +1,5 @@
 import type { CallChange, SessionEvent } from './events.ts';
-import type { Ask, CallId, Decision, Diff, Output, Part, PartId, Question, ToolCall, Turn } from './model.ts';
+import type { Approval, Ask, CallId, Decision, Diff, Output, Part, PartId, Question, ToolCall, Turn } from './model.ts';
 
 /** Changes of one turn's parts. Each gives the same turn back when nothing changes. */
 
@@ -90,9 +90,28 @@ export function decideCall(turn: Turn, id: CallId, decision: Decision, proposed:
 
 /** The answers of a question stand in its turn: at the call that asked, or else in a row of their own. */
 export function answerQuestion(turn: Turn, { id, title, callId }: Question, decision: Decision): Turn {
-  if (callId !== undefined && indexOf(turn, callId) >= 0) return decideCall(turn, callId, decision, []);
-  const call: ToolCall = { id, name: '', title, kind: 'other', status: 'done', inputText: '', output: [], locations: [], decision };
-  return addPart(turn, { kind: 'call', id, call });
+  return decideOrAdd(turn, callId, { id, title, kind: 'other', status: 'done' }, decision);
+}
+
+/** The decision about an approval that belongs to no turn stands at the call that it is about, or else in a row of its own. */
+export function answerApproval(turn: Turn, { id, title, callId, toolKind: kind = 'other', detail }: Approval, decision: Decision): Turn {
+  const isRejected = decision.kind === 'approval' && decision.effect.startsWith('reject');
+  const proposed = detail.type === 'edit' ? detail.diffs : [];
+  const row: AskRow = {
+    ...{ id, title, kind, status: isRejected ? 'rejected' : 'ended' },
+    ...(detail.type === 'command' ? { input: { command: detail.command } } : {}),
+    locations: [...new Set(proposed.map(({ path }) => path))].map((path) => ({ path })),
+  };
+  return decideOrAdd(turn, callId, row, decision, proposed);
+}
+
+type AskRow = Pick<ToolCall, 'id' | 'title' | 'kind' | 'status' | 'input'> & Partial<Pick<ToolCall, 'locations'>>;
+
+/** Puts a decision at the call that was asked about, or into this row where the turn has no such call. */
+function decideOrAdd(turn: Turn, callId: CallId | undefined, row: AskRow, decision: Decision, proposed: readonly Diff[] = []): Turn {
+  if (callId !== undefined && indexOf(turn, callId) >= 0) return decideCall(turn, callId, decision, proposed);
+  const call: ToolCall = { name: '', inputText: '', output: [], locations: [], ...row };
+  return decideCall(addPart(turn, { kind: 'call', id: row.id, call }), row.id, decision, proposed);
 }
 
 /** The call shows what was written, and that the user has made it of the agent's proposal. */

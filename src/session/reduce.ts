@@ -2,6 +2,7 @@ import { withoutCorrections } from './corrections.ts';
 import type { SessionEvent } from './events.ts';
 import type {
   AgentInfo,
+  Approval,
   Ask,
   AskId,
   CallId,
@@ -22,6 +23,7 @@ import type {
 import {
   addPart,
   amendCall,
+  answerApproval,
   answerQuestion,
   carryOut,
   changeCall,
@@ -433,7 +435,8 @@ function closeAsk(session: Session, { askId, how }: Extract<SessionEvent, { type
   const ask = findAsk(session, askId);
   const closed = withAsks(session, (one) => one.id !== askId);
   const { callId, turnId, decision } = ask ?? {};
-  if (turnId === undefined) return closed;
+  if (turnId === undefined)
+    return ask?.kind === 'approval' && how !== 'withdrawn' && decision ? decidedOutside(closed, ask, decision) : closed;
   if (ask?.kind === 'question' && !ask.ours && how !== 'withdrawn' && decision)
     return inTurn(closed, turnId, (turn) => answerQuestion(turn, ask, decision));
   if (callId === undefined) return closed;
@@ -441,6 +444,14 @@ function closeAsk(session: Session, { askId, how }: Extract<SessionEvent, { type
   if (!decision) return closed;
   const proposed = ask?.kind === 'approval' && ask.detail.type === 'edit' ? ask.detail.diffs : [];
   return inTurn(closed, turnId, (turn) => decideCall(turn, callId, decision, proposed));
+}
+
+/** Keeps what was decided about an approval that belongs to no turn: where its call is, or else at the end of the conversation. */
+function decidedOutside(session: Session, ask: Approval, decision: Decision): Session {
+  // It was about the connection, as a sign-in is.
+  if (ask.ours && ask.toolKind === undefined) return session;
+  const turn = session.turns.findLast(({ parts }) => parts.some(({ id }) => id === ask.callId)) ?? session.turns.at(-1);
+  return turn ? inTurn(session, turn.id, (one) => answerApproval(one, ask, decision)) : session;
 }
 
 function withAsks(session: Session, keep: (ask: Ask) => boolean): Session {

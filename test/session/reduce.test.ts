@@ -496,6 +496,40 @@ test('what the user answered stays in the turn, at the call that asked or in a r
   assert.deepEqual(answered({}, 'withdrawn'), [['c', undefined]]);
 });
 
+test('an approval outside a turn leaves its decision at its call, or in a row of its own; what is not answered, or about the connection, does not', () => {
+  const decision = { kind: 'approval', by: 'user', effect: 'allow_once', label: 'Allow' } as const;
+  const command: Approval = { ...approval('q'), toolKind: 'execute' };
+  const decided = (ask: Approval, effect: 'allow_once' | 'reject_once' = 'allow_once', how: 'answered' | 'withdrawn' = 'answered') => {
+    const session = run(
+      fresh(),
+      began('first'),
+      called('first', aCall('c', 'done')),
+      ended('first'),
+      began('last'),
+      ended('last'),
+      { type: 'ask.opened', ask },
+      { type: 'ask.decided', askId: 'q', decision: { ...decision, effect } },
+      { type: 'ask.closed', askId: 'q', how },
+    );
+    return session.turns.map((turn) =>
+      callsOf(turn).map((call) => {
+        const { verb, thing, decided: by } = callWords(call, session);
+        return [verb, thing, by].filter(Boolean).join(' ');
+      }),
+    );
+  };
+  const edit: Approval = { ...command, toolKind: 'edit', detail: { type: 'edit', diffs: [{ path: '/w/x.ts', before: 'a', after: 'b' }] } };
+  assert.deepEqual(decided(command), [['Ran Shell'], ['Ran ls allowed by you']]);
+  assert.deepEqual(decided(command, 'reject_once'), [['Ran Shell'], ['Rejected ls by you']]);
+  assert.deepEqual(decided(edit), [['Ran Shell'], ['Edited x.ts allowed by you']]);
+  assert.deepEqual(decided(edit, 'reject_once'), [['Ran Shell'], ['Rejected x.ts by you']]);
+  assert.deepEqual(decided({ ...command, callId: 'c' }), [['Ran Shell allowed by you'], []]);
+  assert.deepEqual(decided(command, 'allow_once', 'withdrawn'), [['Ran Shell'], []]);
+  assert.deepEqual(decided({ ...command, ours: true }), [['Ran Shell'], ['Ran ls allowed by you']]);
+  const { toolKind: _, ...signIn } = { ...command, ours: true } as const;
+  assert.deepEqual(decided(signIn), [['Ran Shell'], []]);
+});
+
 test('calls and thoughts know how long they took; waiting for the user is not counted', () => {
   const status = (status: ToolCall['status'], at: number): SessionEvent => ({
     type: 'call.changed',
