@@ -279,6 +279,7 @@ test(
     process.kill(host.pid, 'SIGKILL');
     await until(() => running('parley.js').length === 0, 'the host is gone');
     await second.command('Parley: Start Agent Host');
+    await until(() => running('parley.js').length === 1, 'the host runs again');
     await second.command('Parley: New Session');
     await second.chat.turns.first().waitFor({ state: 'detached' });
     await second.chat.say('replace "ink" with "pens" in notes.txt');

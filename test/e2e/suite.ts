@@ -130,7 +130,8 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     } catch (error) {
       const file = path.join(pictures, `failed-${spec.name}-${t.name.replaceAll(/\W+/g, '-')}`);
       mkdirSync(path.dirname(file), { recursive: true });
-      await scene.window.page.screenshot({ path: `${file}.png` });
+      for (const [at, page] of context.pages().entries())
+        await page.screenshot({ path: at === 0 ? `${file}.png` : `${file}-${at + 1}.png` });
       if (isRecorded) await context.tracing.stopChunk({ path: `${file}.zip` });
       throw error;
     }
