@@ -336,6 +336,9 @@ test(
     await diff.compared();
     await page.keyboard.press('Escape');
     await pick.gone();
+    // Esc leads back to the file.
+    await page.locator('.tab.active:not(:has-text("proposed"))').waitFor();
+    await window.tab('proposed').click();
     await diff.answers.waitFor();
     await diff.editor.locator('.editor.modified .view-line', { hasText: '// changed' }).click();
     await page.keyboard.press('Control+k');
