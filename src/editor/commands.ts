@@ -283,7 +283,9 @@ function approvalCommands(deps: CommandDeps) {
     if (count === 0) nothingWaits();
   };
   return {
-    'parley.setAside': async () => {
+    // `covered`: Esc has closed another quick input, which had closed a pick.
+    'parley.setAside': async (covered?: unknown) => {
+      if (covered === true) return approvals.comeBack();
       // A pick that has come up meanwhile keeps the keyboard.
       if (!approvals.asking) await inputs.dismissed();
       await approvals.dismissed();

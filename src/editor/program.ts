@@ -190,9 +190,6 @@ function buildSurfaces(
   life.own(closeRemovedFiles(core.changeSets, log));
   const starter = new Starter(sessions, { default: () => agents.default(), placeOf: (profile) => agentHost.placeOf(profile) }, inputs, log);
   const typing = new Typing(Date.now);
-  life.own(
-    vscode.window.onDidChangeTextEditorSelection(({ kind }) => kind === vscode.TextEditorSelectionChangeKind.Keyboard && typing.noted()),
-  );
   const panels = life.own(new ChatPanels(context.extensionUri, sessions, log));
   const front = new FrontSessions(sessions, panels);
   const list = new SessionList(sessions, agentHost, context.globalState, Date.now);
@@ -205,7 +202,8 @@ function buildSurfaces(
       openDiffToo: approvalsOpenDiff,
       room: () => pickRoom(size.window, editorLineHeight(), windowZoom()),
       idleIn: () => typing.idleIn(),
-      openDiff: (sessionId, askId, file) => void review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
+      openDiff: (sessionId, askId, file) => review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
+      nothingOpen: () => vscode.window.tabGroups.activeTabGroup.activeTab === undefined,
       enterDiff: (sessionId, askId) => void review.look(sessionId, askId, {}).catch(failed('A diff could not be opened')),
       look: (sessionId, askId, at) => void review.look(sessionId, askId, at).catch(failed('What is asked could not be opened')),
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
@@ -223,8 +221,15 @@ function buildSurfaces(
         panels.showPick(ask);
         void vscode.commands.executeCommand('setContext', 'parley.approvalShown', ask !== undefined);
       },
+      covered: (isCovered) => void vscode.commands.executeCommand('setContext', 'parley.approvalCovered', isCovered),
       // The editor runs one of its own commands after everything it received before.
       drawn: async () => void (await vscode.commands.executeCommand('setContext', 'parley.approvalShown', true)),
+    }),
+  );
+  life.own(
+    onTyped(() => {
+      typing.noted();
+      approvals.typedElsewhere();
     }),
   );
   life.own(
@@ -253,6 +258,11 @@ function codeColouring(extensionPath: string, life: Lifetime): CodeColouring {
 }
 
 /** The answers for the chat's pages, and the commands, which load when the first one runs. */
+/** Tells when the user moves the caret of a text editor by a key. */
+function onTyped(typed: () => void): vscode.Disposable {
+  return vscode.window.onDidChangeTextEditorSelection(({ kind }) => kind === vscode.TextEditorSelectionChangeKind.Keyboard && typed());
+}
+
 function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: BuiltSessions, surfaces: Surfaces): () => Promise<CommandTable> {
   const { sessions, agents, log } = core;
   const { approvals, chat, panels, size, starter, typing } = surfaces;
@@ -284,6 +294,7 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Built
     typing: {
       noted: () => {
         typing.noted();
+        approvals.typedElsewhere();
         starter.typed();
       },
       over: () => typing.over(),

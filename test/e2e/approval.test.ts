@@ -68,14 +68,21 @@ test(
 );
 
 test(
-  'a dismissed quick-pick answers nothing: the palette and Esc leave the ask open, and it can be shown again',
+  'a dismissed quick-pick answers nothing: Esc in the palette brings it back, Esc in it leaves the ask open, and it can be shown again',
   inWindow(async ({ window }) => {
     const { chat, pick, page } = window;
     await chat.say('run echo dismissed-$((40+2))');
     await pick.title.filter({ hasText: 'Run in terminal: echo dismissed' }).waitFor();
     await page.keyboard.press('F1');
     await pick.row('Allow once').waitFor({ state: 'hidden' });
+    // The extension knows that something else has closed the pick.
+    await chat.frame.locator('.asks:not(.picked)').waitFor();
     await page.keyboard.press('Escape');
+    await pick.title.filter({ hasText: 'Run in terminal: echo dismissed' }).waitFor();
+    await pick.readable();
+    await page.keyboard.press('Escape');
+    await pick.gone();
+    await chat.composer.and(chat.frame.locator(':focus')).waitFor();
     await window.statusItem('1 waiting').waitFor();
     await window.command('Parley: Show Pending Approvals');
     await pick.row('Allow once').waitFor();

@@ -126,6 +126,29 @@ for (const place of [file, list])
     }),
   );
 
+test(
+  'Esc with nothing else open leads to the composer, out of the proposal',
+  inWindow(async (scene) => {
+    const { window } = scene;
+    const { chat, page, pick, diff } = window;
+    await window.openChat();
+    await window.closeEditors();
+    const nothing = page.locator('.editor-group-container.empty');
+    await nothing.click();
+    await nothing.and(page.locator(':focus')).waitFor();
+    const { answer } = await asks(scene, 'nothing else open');
+    await press(window, 'Escape');
+    await pick.gone();
+    await composer.focused(window).waitFor();
+    await page.keyboard.type('next');
+    assert.equal(await chat.composer.inputValue(), 'next');
+    await press(window, 'Control+a', 'Delete');
+    await chat.ask('long.txt').getByRole('button', { name: 'Reject', exact: true }).click();
+    assert.deepEqual((await answer).result, chosen('no'));
+    await diff.editor.waitFor({ state: 'detached' });
+  }),
+);
+
 for (const place of [file, list])
   test(
     `an edit that the agent takes back leaves the keyboard in ${place.name}`,

@@ -35,11 +35,14 @@ describe('approvals as quick-picks', () => {
   let out: number;
   let aside: number;
   let shown: boolean;
+  let covered: boolean;
   /** The ask of the last pick. */
   let asked: string | undefined;
   let onTheWay: Promise<void>;
   let drawn: Promise<void>;
   let diffClosed: Promise<void>;
+  let diffOpened: Promise<void>;
+  let nothingOpen: boolean;
 
   /** An ask for an edit, whose diff may come in the place of its pick. */
   const edit = (id: string) => {
@@ -68,7 +71,11 @@ describe('approvals as quick-picks', () => {
         openDiffToo: () => diffToo,
         room: () => pickRoom(undefined, 19),
         idleIn: () => rest,
-        openDiff: (_, askId, path) => void diffs.push(`${askId} ${path ?? ''}`),
+        openDiff: async (_, askId, path) => {
+          diffs.push(`${askId} ${path ?? ''}`);
+          await diffOpened;
+        },
+        nothingOpen: () => nothingOpen,
         enterDiff: (_, askId) => void diffs.push(`into ${askId}`),
         openText: () => {},
         look: (_, askId, at) => void looks.push(`${askId} ${at.path ?? at.text?.text ?? ''}`),
@@ -84,6 +91,9 @@ describe('approvals as quick-picks', () => {
         shown: (ask) => {
           shown = ask !== undefined;
           asked = ask?.askId ?? asked;
+        },
+        covered: (isCovered) => {
+          covered = isCovered;
         },
         drawn: () => drawn,
         keep: () => {},
@@ -116,9 +126,12 @@ describe('approvals as quick-picks', () => {
     out = 0;
     aside = 0;
     shown = false;
+    covered = false;
     onTheWay = Promise.resolve();
     drawn = Promise.resolve();
     diffClosed = Promise.resolve();
+    diffOpened = Promise.resolve();
+    nothingOpen = false;
     await press('escape');
     start('a');
   });
@@ -388,6 +401,50 @@ describe('approvals as quick-picks', () => {
     assert.deepEqual(fakeHost.openAsks(), ['1', '2']);
   });
 
+  it('Esc in what has closed the pick brings it back, with all that waited behind it; Esc in the pick, and going on elsewhere, do not', async () => {
+    inChat = true;
+    fakeHost.open(command('0'));
+    await press('escape');
+    await approvals.dismissed();
+    inChat = false;
+    assert.deepEqual([covered, back], [false, 1]);
+    inChat = true;
+    fakeHost.open(command('1'));
+    fakeHost.open(command('2'));
+    await new Promise(setImmediate);
+    inChat = false;
+    await press('palette');
+    await settled(() => covered);
+    await press('escape');
+    approvals.comeBack();
+    assert.deepEqual([covered, shown, asked, fakeHost.answers], [false, true, '1', []]);
+    await press('enter', 'enter');
+    await settled(() => back === 2);
+    assert.deepEqual(
+      fakeHost.answers.map(({ askId }) => askId),
+      ['1', '2'],
+    );
+    approvals.showPending();
+    await press('palette');
+    await settled(() => covered);
+    approvals.typedElsewhere();
+    await press('escape');
+    approvals.comeBack();
+    assert.deepEqual([covered, shown, fakeHost.openAsks()], [false, false, ['0']]);
+  });
+
+  it('a pick that comes up over what has closed another is followed by that', async () => {
+    fakeHost.open(command('1'));
+    await press('palette');
+    await settled(() => covered);
+    fakeHost.open(command('2'));
+    await press('enter', 'enter');
+    assert.deepEqual(
+      fakeHost.answers.map(({ askId }) => askId),
+      ['2', '1'],
+    );
+  });
+
   it('a quick-pick of another extension leaves the ask open', async () => {
     fakeHost.open(command('1'));
     const other = life.own(vscode.window.createQuickPick());
@@ -464,7 +521,8 @@ describe('approvals as quick-picks', () => {
       openDiffToo: () => false,
       room: () => pickRoom(undefined, 19),
       idleIn: () => 0,
-      openDiff: () => {},
+      openDiff: async () => {},
+      nothingOpen: () => false,
       openText: () => {},
       look: () => {},
       drawn: async () => {},
@@ -480,6 +538,7 @@ describe('approvals as quick-picks', () => {
         wayBackFromDiff: () => async () => {},
         wayOutOfDiff: () => async () => {},
         shown: () => {},
+        covered: () => {},
         enterDiff: () => {},
       }),
     );
@@ -732,6 +791,27 @@ describe('approvals as quick-picks', () => {
     await settled(() => fakeHost.answers.length === 1);
     await approvals.dismissed();
     assert.deepEqual([back, aside], [1, 1]);
+  });
+
+  it('beside no other editor the pick of an edit comes up after its diff, unless the chat has the keyboard', async () => {
+    diffToo = true;
+    nothingOpen = true;
+    let opened = () => {};
+    diffOpened = new Promise((resolve) => {
+      opened = resolve;
+    });
+    fakeHost.open(edit('1'));
+    await press('enter');
+    assert.deepEqual([diffs, shown, fakeHost.answers], [['1 '], true, []]);
+    opened();
+    await diffOpened;
+    await press('enter');
+    await settled(() => fakeHost.answers.length === 1);
+    diffOpened = new Promise(() => {});
+    inChat = true;
+    fakeHost.open(edit('2'));
+    await press('enter');
+    await settled(() => fakeHost.answers.length === 2);
   });
 
   it('what is asked while the keyboard is on its way back waits for it, so that the keys reach the pick', async () => {

@@ -44,6 +44,8 @@ export interface ApprovalPickPorts {
 export interface ApprovalPickSetting extends AnswerSetting {
   /** The diff is open beside the pick. */
   readonly diffOpen: boolean;
+  /** The pick comes up once this has settled; absent: at once. */
+  readonly after?: Promise<void>;
   readonly room: PickRoom;
   readonly guard: KeyGuard;
 }
@@ -142,8 +144,8 @@ export class ApprovalPick implements AskPick {
     this.#life.own(pick.onDidHide(() => this.#leave({ how: 'dismissed' })));
     // Redraws, as the editor draws the icons of rows for the theme active at that moment.
     this.#life.own(vscode.window.onDidChangeActiveColorTheme(() => this.#draw()));
-    pick.show();
-    this.#guardUntilSeen();
+    if (setting.after) void setting.after.then(() => this.#show());
+    else this.#show();
   }
 
   update(ask: Ask, title: string): void {
@@ -181,6 +183,12 @@ export class ApprovalPick implements AskPick {
   dispose(): void {
     this.end();
     this.#pick.dispose();
+  }
+
+  #show(): void {
+    if (this.#life.ended) return;
+    this.#pick.show();
+    this.#guardUntilSeen();
   }
 
   #shown(): PickInput {
@@ -353,7 +361,7 @@ function looksFirst({ grave, once, answers }: ApprovalAnswers, shown: Omit<PickI
 }
 
 /** The answers as a card shows them, which prefers none that the pick does not prefer. */
-export function cardAnswers(ask: Approval, { diffOpen, room, ...setting }: Omit<ApprovalPickSetting, 'guard'>): ApprovalAnswers {
+export function cardAnswers(ask: Approval, { diffOpen, room, ...setting }: Omit<ApprovalPickSetting, 'guard' | 'after'>): ApprovalAnswers {
   const asked = approvalAnswers(ask, setting);
   return { ...asked, grave: looksFirst(asked, { ask, title: '', room, openFile: firstOpenFile(ask, diffOpen) }) };
 }

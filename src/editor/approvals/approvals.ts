@@ -41,7 +41,10 @@ export interface ApprovalsDeps {
   readonly popUp: () => PopUp;
   /** Whether the diff of a proposed edit opens with the ask. */
   readonly openDiffToo: () => boolean;
-  readonly openDiff: (sessionId: SessionId, askId: AskId, path?: string) => void;
+  /** Settles when the diff is open. */
+  readonly openDiff: (sessionId: SessionId, askId: AskId, path?: string) => Promise<void>;
+  /** No editor is in front. */
+  readonly nothingOpen: () => boolean;
   /** Opens the same diff, with the keyboard in its read-only side. */
   readonly enterDiff: (sessionId: SessionId, askId: AskId) => void;
   /** Shows the ask with the keyboard in it, and closes it once it is answered. */
@@ -61,6 +64,8 @@ export interface ApprovalsDeps {
   readonly wayOutOfDiff: () => () => Promise<void>;
   /** Reports the ask that a pick shows and Esc therefore dismisses; undefined when the pick has left. */
   readonly shown: (ask: AskRef | undefined) => void;
+  /** Reports whether another quick input has closed a pick: Esc in that brings the pick back. */
+  readonly covered: (isCovered: boolean) => void;
   /** Settles when the editor has drawn all earlier changes. */
   readonly drawn: () => Promise<void>;
   /**
@@ -185,9 +190,25 @@ export class Approvals implements Disposable {
   async dismissed(): Promise<void> {
     // The pick hides with this command; its outcome settles a moment later.
     await new Promise((resolve) => setImmediate(resolve));
+    this.#uncover();
     if (this.#view || this.#life.ended) return;
     await this.#focus.goBack('dismissed');
     this.refresh();
+  }
+
+  /** Handles Esc closing the quick input that has closed a pick: the ask is there again. */
+  comeBack(): void {
+    if (this.#view || this.#life.ended) return;
+    const key = this.#queue.comeBack();
+    if (key === undefined) return;
+    this.#deps.covered(false);
+    if (this.#queue.request(key)) this.#focus.resume(key);
+    this.refresh();
+  }
+
+  /** The user types elsewhere: the palette that has closed a pick is over, and Esc in the next one is not about it. */
+  typedElsewhere(): void {
+    this.#uncover();
   }
 
   /**
@@ -266,6 +287,7 @@ export class Approvals implements Disposable {
     const open = new Set(this.#queue.open.map(keyOfOpen));
     for (const key of [...this.#progress.keys()]) if (!open.has(key)) this.#progress.delete(key);
     if (this.#asking && !open.has(this.#asking.key)) this.#asking.stop.abort();
+    if (this.#queue.covered !== undefined && !open.has(this.#queue.covered)) this.#uncover();
     const left = this.#inDiff && !open.has(this.#inDiff.key) ? this.#inDiff : undefined;
     if (left) this.#inDiff = undefined;
     const popUp = this.#deps.popUp();
@@ -327,8 +349,16 @@ export class Approvals implements Disposable {
     this.#deps.shown(undefined);
   }
 
+  #uncover(): void {
+    if (this.#queue.covered === undefined) return;
+    this.#queue.uncover();
+    this.#deps.covered(false);
+  }
+
   #put(one: QueuedAsk, key: AskKey): void {
     const requested = this.#queue.isRequested(one);
+    // It closes the input that has closed another pick, which comes back after it.
+    if (this.#queue.comeBack() !== undefined) this.#deps.covered(false);
     this.#queue.show(one);
     const { restoreFocus, wayBackFromDiff } = this.#deps;
     this.#focus.leave(() => restoreFocus(requested), this.#opensDiff(one.ask) ? wayBackFromDiff() : undefined);
@@ -342,15 +372,20 @@ export class Approvals implements Disposable {
   #pickFor(one: QueuedAsk, key: AskKey): AskPick {
     const { ask, sessionId } = one;
     const title = this.#titleOf(one);
-    const { openDiff, openText, manageRules, drawn, quiet } = this.#deps;
+    const { openDiff, nothingOpen, openText, manageRules, drawn, quiet } = this.#deps;
     if (ask.kind === 'question')
       return new QuestionPick(ask, title, this.#progressOf(key), { openText, drawn, guard: new KeyGuard(quiet) });
     const diffOpen = this.#opensDiff(ask);
-    if (diffOpen) openDiff(sessionId, ask.id);
-    const setting = { ...this.#settingOf(sessionId), diffOpen, room: this.#deps.room(), guard: new KeyGuard(quiet) };
+    // An empty group cannot take the keyboard back once the diff fills it: that takes the keyboard before the pick does, and so Esc leads out of it.
+    const after = diffOpen && nothingOpen() && !this.#focus.knowsBack;
+    const opened = diffOpen ? openDiff(sessionId, ask.id) : undefined;
+    const setting = {
+      ...{ ...this.#settingOf(sessionId), diffOpen, room: this.#deps.room(), guard: new KeyGuard(quiet) },
+      ...(after && opened ? { after: opened } : {}),
+    };
     const clicks = this.#clicks;
     const isNew = () => clicks.has(key);
-    const open = (path?: string) => openDiff(sessionId, ask.id, path);
+    const open = (path?: string) => void openDiff(sessionId, ask.id, path);
     return new ApprovalPick(ask, title, setting, { isNew, drawn, openDiff: open, manageRules });
   }
 
@@ -365,8 +400,13 @@ export class Approvals implements Disposable {
       return;
     }
     this.#focus.dismissed(keyOfOpen(one), outcome.how === 'look');
-    this.#queue.dismissShown();
-    if (outcome.how === 'look') this.#deps.look(one.sessionId, one.ask.id, outcome.at);
+    if (outcome.how === 'look') {
+      this.#queue.dismissShown();
+      return this.#deps.look(one.sessionId, one.ask.id, outcome.at);
+    }
+    // Where it was Esc, the command of that key follows at once.
+    this.#queue.dismissShown(keyOfOpen(one));
+    this.#deps.covered(true);
   }
 
   /** Gives the answer of a pick. */

@@ -18,6 +18,8 @@ export function keyOf(sessionId: SessionId, askId: AskId): AskKey {
 export class AskQueue {
   #open: readonly QueuedAsk[] = [];
   #dismissed = new Set<AskKey>();
+  /** The ask whose pick another quick input has closed, with what was dismissed with it, as long as the user has not gone on elsewhere. */
+  #cover: { readonly key: AskKey; readonly dismissed: Set<AskKey> } | undefined;
   #shown: AskKey | undefined;
   #requested: AskKey | undefined;
 
@@ -34,6 +36,7 @@ export class AskQueue {
   dismiss(key: AskKey): void {
     if (this.#shown === key) this.#shown = undefined;
     this.#dismissed.add(key);
+    this.#cover?.dismissed.delete(key);
   }
 
   get shown(): AskKey | undefined {
@@ -71,11 +74,30 @@ export class AskQueue {
 
   /**
    * The shown ask left the screen without an answer. Dismisses all waiting asks with it: showing the next one at once would close whatever the user
-   * has just opened instead.
+   * has just opened instead. `covered`: another quick input may have closed its pick.
    */
-  dismissShown(): void {
+  dismissShown(covered?: AskKey): void {
+    this.#cover = covered === undefined ? undefined : { key: covered, dismissed: new Set([covered, ...this.waiting.map(keyOfOpen)]) };
     this.#shown = undefined;
     this.#dismissed = new Set(this.#open.map(keyOfOpen));
+  }
+
+  /** The ask that comes back when the quick input closes that has closed its pick. */
+  get covered(): AskKey | undefined {
+    return this.#cover?.key;
+  }
+
+  /** What was covered stays dismissed. */
+  uncover(): void {
+    this.#cover = undefined;
+  }
+
+  /** Lets what was dismissed with the covered ask wait again, unless it was answered since. The covered ask; undefined when there is none. */
+  comeBack(): AskKey | undefined {
+    const cover = this.#cover;
+    this.#cover = undefined;
+    for (const key of cover?.dismissed ?? []) this.#dismissed.delete(key);
+    return cover?.key;
   }
 
   /** An answer was sent; the ask is open until the agent has taken it. */

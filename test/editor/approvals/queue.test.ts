@@ -80,6 +80,20 @@ test('what was dismissed comes back when it is asked for', () => {
   assert.equal(showNext(queue), 'a');
 });
 
+test('what was covered comes back with all that was dismissed with it, and nothing that was dismissed or answered otherwise', () => {
+  const queue = new AskQueue();
+  queue.update([a]);
+  showNext(queue);
+  queue.dismissShown();
+  queue.update([a, b, c]);
+  assert.equal(showNext(queue), 'b');
+  queue.dismissShown(keyOfOpen(b));
+  queue.answered(keyOfOpen(c));
+  assert.equal(queue.comeBack(), keyOfOpen(b));
+  assert.deepEqual(queue.waiting.map(idOf), ['b']);
+  assert.equal(showNext(queue), 'b');
+});
+
 test('an ask that is wanted takes the place of the one that is shown, which comes back after it', () => {
   const queue = new AskQueue();
   queue.update([a, b]);
