@@ -24,6 +24,7 @@ import {
   writtenText,
 } from '../../session/segments.ts';
 import {
+  ALIVE_EVERY,
   type ContentStore,
   decoded,
   formOf,
@@ -79,7 +80,6 @@ import {
   watchedAmong,
 } from './scan.ts';
 import {
-  ALIVE_EVERY,
   type ContentKey,
   type CountedChange,
   emptyState,

@@ -11,8 +11,7 @@ import type { PlacedHunk } from '../../session/segments.ts';
 import { callsOf, diffsOf, isBusy, titleOf, turnFiles } from '../../session/select.ts';
 import type { SessionHost } from '../surface.ts';
 import type { ChangeSet, Explain, FileEffects, UnreviewedFile } from './changeSet.ts';
-import { ContentStore } from './contentStore.ts';
-import { ALIVE_EVERY, usedBy } from './state.ts';
+import { ALIVE_EVERY, ContentStore } from './contentStore.ts';
 
 /** Milliseconds from the end of a call to the scan of the folder, because calls come in bursts. */
 const LOOK_AFTER = 300;
@@ -284,6 +283,8 @@ export class ChangeSets implements Disposable {
     );
     const open = new Set([...this.#sets.keys()].map((id) => this.#fileOf(id)));
     const sorted = files.toSorted((a, b) => Number(open.has(b.file)) - Number(open.has(a.file)) || b.at - a.at).map((one) => one.file);
+    // Loads with the change sets, which come with the first session.
+    const { usedBy } = await import('./state.ts');
     for (let keep = Math.min(MOST_SESSIONS, sorted.length); keep >= 0; keep = Math.floor(keep / 2)) {
       for (const file of sorted.slice(Math.max(keep, open.size))) await rm(file, { force: true }).catch(() => {});
       const used = await Promise.all(sorted.slice(0, Math.max(keep, open.size)).map((file) => usedBy(file, this.#store)));

@@ -21,6 +21,9 @@ const LARGEST = 64 * 1024 * 1024;
 /** Characters of the system's error about a refused content. */
 const LONGEST_REASON = 100;
 
+/** Milliseconds between notes that the state of a change set is in use, while a turn runs. */
+export const ALIVE_EVERY = 15_000;
+
 /** Contents of files by the SHA-256 of their bytes, compressed, each once. */
 export class ContentStore {
   readonly #folder: string;

@@ -235,9 +235,6 @@ export async function writeState(file: string, { tracked, known, turn, ...rest }
   }
 }
 
-/** Milliseconds between notes that a state is in use, while a turn runs. */
-export const ALIVE_EVERY = 15_000;
-
 /** The state in that file is in use. Never rejects. */
 export async function noteUse(file: string): Promise<void> {
   const now = new Date();
