@@ -246,6 +246,15 @@ async function copyText(text: string | undefined): Promise<void> {
   if (text) await vscode.env.clipboard.writeText(text);
 }
 
+/** True where the user has left every change out of the edit: said in words, as no answer that allows it is shown any more. */
+function allowsNothing({ sessions }: CommandDeps, ref: AskRef | undefined): boolean {
+  const session = ref && sessions.get(ref.sessionId)?.store.now;
+  const ask = session && findAsk(session, ref.askId);
+  if (!session || ask?.kind !== 'approval' || !isAllLeftOut(ask) || answersIn(session, ask).once) return false;
+  void vscode.window.showInformationMessage(vscode.l10n.t('All changes are left out. Put one back to allow it, or reject the edit.'));
+  return true;
+}
+
 function approvalCommands(deps: CommandDeps) {
   const { approvals, review, rules, inputs } = deps;
   const nothingWaits = () => void vscode.window.showInformationMessage(`${commandTitle('showPending')}: ${vscode.l10n.t('Nothing found')}`);
@@ -268,15 +277,6 @@ function approvalCommands(deps: CommandDeps) {
   };
   const decideDiff = (how: 'accept' | 'reject', uri: unknown) =>
     answerInDiff(uri, ({ sessionId, askId }) => approvals.decide(sessionId, askId, how));
-  /** True where the user has left every change out of the edit: said in words, as no answer that allows it is shown any more. */
-  const allowsNothing = (uri: unknown): boolean => {
-    const ref = askInFront(uri);
-    const session = ref && deps.sessions.get(ref.sessionId)?.store.now;
-    const ask = session && findAsk(session, ref.askId);
-    if (!session || ask?.kind !== 'approval' || !isAllLeftOut(ask) || answersIn(session, ask).once) return false;
-    void vscode.window.showInformationMessage(vscode.l10n.t('All changes are left out. Put one back to allow it, or reject the edit.'));
-    return true;
-  };
   const decideAll = async (how: 'accept' | 'reject') => {
     const session = activeOf(deps);
     const count = session ? await approvals.decideAll(session.id, how) : 0;
@@ -304,7 +304,7 @@ function approvalCommands(deps: CommandDeps) {
     'parley.rejectAll': () => decideAll('reject'),
     'parley.acceptDiff': async (uri?: unknown, line?: unknown) => {
       await leaveProposal(uri, line);
-      if (!allowsNothing(uri)) await decideDiff('accept', uri);
+      if (!allowsNothing(deps, askInFront(uri))) await decideDiff('accept', uri);
     },
     'parley.rejectDiff': async (uri?: unknown, line?: unknown) => {
       await leaveProposal(uri, line);
