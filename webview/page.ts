@@ -237,8 +237,10 @@ export function announcement(
       case 'link.ready':
         return isAgain ? [] : [t('{0} is ready.', session.agent.name)];
       case 'link.closed':
-        // The failed turn has already announced the reason.
-        return events.some((one) => one.type === 'turn.ended' && one.error?.message === event.reason) ? [] : [event.reason];
+        // The user knows what they restart, and the failed turn has already announced the reason.
+        return event.restarts || events.some((one) => one.type === 'turn.ended' && one.error?.message === event.reason)
+          ? []
+          : [event.reason];
       case 'notice':
         return event.notice.level === 'info' ? [] : [event.notice.text];
       default:

@@ -15,7 +15,7 @@ import type { ChatPanels } from './chatPanels.ts';
 import type { CodeColouring } from './codeColouring.ts';
 import type { CommandId } from './commands.ts';
 import { runningEndpoints } from './endpoints.ts';
-import { restartAgent } from './endWork.ts';
+import { restartAtOnce } from './endWork.ts';
 import type { MentionFinder } from './findMentions.ts';
 import { sessionFolder } from './folder.ts';
 import { listModels } from './models.ts';
@@ -236,7 +236,7 @@ async function heal(session: LiveSession, remedy: Remedy, deps: ChatAnswersDeps)
     case 'continue':
       return session.send({ type: 'prompt', turnId: deps.newId(), content: [{ type: 'text', text: vscode.l10n.t('Continue') }] });
     case 'restart':
-      return restartAgent(session);
+      return restartAtOnce(session);
     case 'signIn': {
       const text = vscode.l10n.t('Sign in with the agent’s own program in a terminal, then restart the agent.');
       const open = vscode.l10n.t('Open Terminal');

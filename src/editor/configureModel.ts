@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { asSentence, inSentences } from '../base/l10n.ts';
+import { asSentence, inSentences, t } from '../base/l10n.ts';
 import type { ModelLine } from '../bridge/contract.ts';
 import { commandTitle } from './commandTitle.ts';
 import { endpoints, type KnownEndpoint, runningEndpoint } from './endpoints.ts';
@@ -135,9 +135,7 @@ async function keyAndModel(
 
 async function askKey(inputs: ConfigureInputs, { name, needsKey }: Draft, refused: boolean): Promise<DialogStep<string>> {
   const back = '\0';
-  const whichKey = needsKey
-    ? vscode.l10n.t('API key for {0}. It is kept in secret storage.', name)
-    : vscode.l10n.t('API key for {0}, if it needs one. It is kept in secret storage.', name);
+  const whichKey = t('API key for {0}{1||, if it needs one}. It is kept in secret storage.', name, needsKey ? 1 : 2);
   const text = await inputs.input({
     title: title(),
     step: 2,

@@ -21,6 +21,12 @@ export async function restartAgent(session: HostedSession & Pick<LiveSession, 'r
   if (stopped || (await mayEnd(session, commandTitle('restartAgent'), ask))) await session.restart();
 }
 
+/** Restarts the agent at the press of a button beside the turn that it ends. Asks about work in the background alone, which may be out of sight. */
+export async function restartAtOnce(session: HostedSession & Pick<LiveSession, 'restart'>, ask = warn): Promise<void> {
+  if ((session.store.now.background ?? []).length === 0) return session.restart();
+  return restartAgent(session, ask);
+}
+
 async function mayEnd({ store }: HostedSession, action: string, ask: Warn): Promise<boolean> {
   const { now } = store;
   const background = now.background ?? [];
@@ -28,6 +34,6 @@ async function mayEnd({ store }: HostedSession, action: string, ask: Warn): Prom
   if (now.link.state !== 'ready' || (!isBusy(now) && background.length === 0)) return true;
   const names = background.map((one) => one.text).join(', ');
   const working = vscode.l10n.t('{0} is at work. What it is doing is interrupted.', now.agent.name);
-  const text = isBusy(now) ? working : `${working} ${vscode.l10n.t('In the background: {0}', names)}`;
+  const text = background.length === 0 ? working : `${working} ${vscode.l10n.t('In the background: {0}', names)}`;
   return (await ask(text, action)) === action;
 }

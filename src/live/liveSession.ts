@@ -166,7 +166,7 @@ export class LiveSession implements HostedSession {
   /** Ends the agent and starts it again on the same conversation; the transcript stays. */
   async restart(): Promise<void> {
     if (this.#isRecorded) return;
-    this.#end(interrupted());
+    this.#end(t('You restarted the agent.'), { restarts: true });
     const { resumeKey: key, partial, turns, queue } = this.store.now;
     // Replays the whole conversation instead of continuing from a partial history.
     if (partial && turns[0]) this.#emit({ type: 'turns.removed', from: turns[0].id });
@@ -329,12 +329,12 @@ export class LiveSession implements HostedSession {
     void this.restart();
   }
 
-  #end(reason: string): void {
+  #end(reason: string, how: { readonly restarts?: true } = {}): void {
     if (this.#isRecorded) return;
     const agent = this.#agent;
     this.#agent = { kind: 'gone' };
     if (agent.kind === 'open') this.#settle(agent);
-    this.#emit({ type: 'link.closed', reason, next: ['restart'], at: this.#deps.now() });
+    this.#emit({ type: 'link.closed', reason, next: ['restart'], ...how, at: this.#deps.now() });
   }
 
   #settle({ adapter, stop }: OpenAdapter): void {

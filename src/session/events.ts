@@ -35,6 +35,8 @@ export type SessionEvent =
       readonly reason: string;
       readonly detail?: string;
       readonly next?: readonly Remedy[];
+      /** The user restarts the agent: running turns end as stopped. */
+      readonly restarts?: true;
       readonly at: number;
     }
   /** An earlier conversation is asked for; `link.ready` is its end. */

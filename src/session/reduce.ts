@@ -355,7 +355,8 @@ function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.
   if (session.link.state === 'closed') return session;
   // Remedies for the link are shown with the link; the turn itself can be retried, or continued by an agent that keeps it.
   const next: readonly Remedy[] = session.resumeKey === undefined ? ['retry'] : ['retry', 'continue'];
-  const error = { message: event.reason, next };
+  const failed = { status: 'failed', error: { message: event.reason, next } } as const;
+  const restarted = { status: 'cancelled', stop: event.reason } as const;
   const running = session.turns.filter((turn) => turn.status === 'running');
   const cut: Session = { ...session, turns: session.turns.map((turn) => cutOff(endGoingOn(turn))) };
   const after = running.reduce(
@@ -365,7 +366,7 @@ function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.
         type: 'turn.ended',
         turnId: turn.id,
         at: event.at,
-        ...(turn.stopping ? { status: 'cancelled' } : { status: 'failed', error }),
+        ...(event.restarts ? restarted : turn.stopping ? { status: 'cancelled' as const } : failed),
       }),
     cut,
   );

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeSession, restartAgent } from '../../src/editor/endWork.ts';
+import { closeSession, restartAgent, restartAtOnce } from '../../src/editor/endWork.ts';
 import { FakeSessionHost } from './fakeHost.ts';
 
 describe('closing a session', () => {
@@ -52,6 +52,18 @@ describe('restarting an agent', () => {
     const { restarts, session } = restarting(new FakeSessionHost('/', 'a'));
     await restartAgent(session, async () => undefined);
     assert.deepEqual(restarts, []);
+  });
+
+  it('does not ask beside the turn that it ends, but names what runs in the background', async () => {
+    const fakeHost = new FakeSessionHost('/', 'a');
+    const { restarts, session } = restarting(fakeHost);
+    await restartAtOnce(session, async () => assert.fail('it asked'));
+    assert.deepEqual(restarts, ['a']);
+    fakeHost.say('a', { type: 'background.set', tasks: [{ id: 'b', text: 'npm run build' }] });
+    const asked: string[] = [];
+    await restartAtOnce(session, async (text) => void asked.push(text));
+    assert.match(asked.join(), /npm run build/);
+    assert.deepEqual(restarts, ['a']);
   });
 
   it('does not ask while the connection to the host of a turn is lost', async () => {

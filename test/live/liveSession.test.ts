@@ -280,6 +280,18 @@ test('an earlier conversation of which only half was told is told anew, the half
   assert.equal(now().turns.length, 2);
 });
 
+test('a turn that the user ends by a restart says so and is no failure; what waited behind it waits for the user', async () => {
+  const { live, script, said, now } = await opened();
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  live.send({ type: 'prompt', turnId: 't2', content: text('2') });
+  await live.restart();
+  script.last().ready();
+  const [first] = now().turns;
+  assert.deepEqual([first?.status, first?.stop, first?.error, first?.cutOff], ['cancelled', 'You restarted the agent.', undefined, true]);
+  assert.deepEqual([said(), now().queue.map((one) => one.held)], [['t1'], [true]]);
+});
+
 test('a turn of before that the restarted agent tells as failed holds no prompt that was said after it', async () => {
   const { live, script, said, now } = await opened();
   script.last().ready();

@@ -395,6 +395,7 @@ test('the end of a turn is spoken although the agent tells again what it offers;
   assert.equal(announcement([ended, ready], now, false), `${name} is ready.`);
   const again = [{ type: 'link.closed', at: 1, reason: 'Gone.' }, ended, ready] as const;
   assert.equal(announcement(again, now, true), `Gone. ${name} is ready.`);
+  assert.equal(announcement([{ ...again[0], restarts: true }, ready], now, true), `${name} is ready.`, 'the user knows what they restart');
 });
 
 test('the card shows what the quick-pick asks; another card is another quick-pick, while there is one', async () => {

@@ -222,7 +222,7 @@ const turnId = text;
 const events: { readonly [Type in SessionEvent['type']]: z.ZodMiniType } = {
   'link.opening': z.looseObject({ note: optional(text), stops: optional(yes), next: optional(list(remedy)) }),
   'link.ready': z.looseObject({ agent, offers }),
-  'link.closed': z.looseObject({ reason: text, detail: optional(text), next: optional(list(remedy)), at: number }),
+  'link.closed': z.looseObject({ reason: text, detail: optional(text), next: optional(list(remedy)), restarts: optional(yes), at: number }),
   'history.started': z.looseObject({}),
   'turn.started': z.looseObject({ turnId, at: number, prompt: list(content) }),
   'turn.ended': z.looseObject({
