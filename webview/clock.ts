@@ -4,10 +4,10 @@ import { durationText } from '../src/session/callWords.ts';
 /** The time since something began, updated every second while it is on the page. `text` formats the milliseconds. */
 class Clock extends AsyncDirective {
   #since = 0;
-  #text: (elapsed: number) => unknown = shown;
+  #text: (elapsed: number) => unknown = clockText;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  render(since: number, text: (elapsed: number) => unknown = shown): unknown {
+  render(since: number, text: (elapsed: number) => unknown = clockText): unknown {
     this.#since = since;
     this.#text = text;
     if (this.isConnected) this.#start();
@@ -29,7 +29,7 @@ class Clock extends AsyncDirective {
 }
 
 /** Whole seconds as a clock shows them: 0:07. */
-function shown(elapsed: number): string {
+export function clockText(elapsed: number): string {
   const seconds = Math.max(0, Math.floor(elapsed / 1000));
   return seconds < 60 ? `0:${String(seconds).padStart(2, '0')}` : durationText(seconds * 1000);
 }

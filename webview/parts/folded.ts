@@ -39,12 +39,12 @@ export function correctionsView(view: View, { id, corrections }: Turn): Template
 /** Milliseconds from which the time of a thought is worth a word. */
 const SHORTEST_THOUGHT = 500;
 
-/** The agent's thought, folded. `growing` while it is still thinking, as the strip says. */
+/** The agent's thought, folded. `growing` while it is still thinking. */
 export function thoughtView(view: View, part: Extract<Part, { kind: 'thought' }>, growing: boolean, done: boolean): TemplateResult {
   return fold(view, {
     key: part.id,
     look: growing ? 'thought growing' : 'thought',
-    summary: html`<span>${thoughtTitle(part)}</span>`,
+    summary: html`<span>${growing ? t('Thinking') : thoughtTitle(part)}</span>`,
     body: () => textView(part.text, done),
   });
 }

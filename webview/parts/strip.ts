@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { durationText } from '../../src/session/callWords.ts';
 import type { Plan, Turn } from '../../src/session/model.ts';
 import { callsOf, runningTurn } from '../../src/session/select.ts';
-import { clock } from '../clock.ts';
+import { clock, clockText } from '../clock.ts';
 import { commandTitle, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { hasClock } from './call.ts';
@@ -31,8 +31,9 @@ export function stripView(view: View, heardAt: number): TemplateResult | typeof 
       ? html`<button class="ghost small" type="button" @click=${() => view.act.remedy('restart')}>${commandTitle('Restart Agent')}</button>`
       : nothing;
   const state = (elapsed: number) => (isSilent(elapsed) ? t('Silent for {0}', durationText(Math.floor(elapsed / 1000) * 1000)) : words);
+  const turnClock = (elapsed: number) => (isSilent(elapsed) ? nothing : clockText(Date.now() - turn.startedAt));
   const line = html`<span class="words">${clock(heardAt, state)}</span>
-    <span class="num">${waits ? nothing : html`<span class="spinner" aria-hidden="true"></span>`}${clock(turn.startedAt)}</span>`;
+    <span class="num">${waits ? nothing : html`<span class="spinner" aria-hidden="true"></span>`}${clock(heardAt, turnClock)}</span>`;
   return html`<div class="strip-line" role="group" aria-label=${t('Working')}>
       ${
         entries.length === 0
