@@ -1,13 +1,13 @@
 import type { ProfileLine, SetupLine, Surroundings, ToView } from '../src/bridge/contract.ts';
 import { Mirror } from '../src/bridge/mirror.ts';
 import type { SessionEvent } from '../src/session/events.ts';
-import type { Ask, AskId, AskRef, Content, Session, SessionId } from '../src/session/model.ts';
+import type { Ask, AskRef, Content, Session, SessionId } from '../src/session/model.ts';
 import { newSession } from '../src/session/reduce.ts';
 import { approvalHeading } from '../src/session/shownApproval.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { colourBy, themeChanges } from './highlighter.ts';
 import type { HostConnection } from './host.ts';
-import { openFeedback } from './parts/approval.ts';
+import { withoutClosedAsks } from './keptAnswers.ts';
 import { setStrings, t } from './strings.ts';
 import { Ui } from './ui.ts';
 import type { Act, Popup, View } from './view.ts';
@@ -169,18 +169,16 @@ export class Page {
     const { session } = this.mirror;
     const text = events && session && announcement(events, session, this.#wasReady);
     this.#wasReady = session?.link.state === 'ready';
-    for (const event of events ?? [])
-      if (event.type === 'ask.closed' && event.how !== 'answered' && session) this.#keepFeedback(session.id, event.askId);
+    if (session) this.#clearClosedAsks(session, events ?? []);
     // Clears the announcement of the turn before.
     const begins = events?.some(({ type }) => type === 'turn.started');
     this.update({ heardAt: Date.now(), ...(text || begins ? { announced: text ?? '' } : {}) });
   }
 
-  /** An ask that is withdrawn, or replaced, while the user writes about it leaves their words to the draft. */
-  #keepFeedback(sessionId: SessionId, askId: AskId): void {
-    const memory = this.ui.memory(sessionId);
-    const words = openFeedback(memory, askId);
-    if (words !== '') this.ui.change(sessionId, { draft: [memory.draft, words].filter(Boolean).join('\n') });
+  #clearClosedAsks(session: Session, events: readonly SessionEvent[]): void {
+    const answered = events.flatMap((event) => (event.type === 'ask.closed' && event.how === 'answered' ? event.askId : []));
+    const change = withoutClosedAsks(this.ui.memory(session.id), session, answered);
+    if (change) this.ui.change(session.id, change);
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Approval, Ask, Question } from '../../src/session/model.ts';
+import type { Approval, Ask, Question, Session } from '../../src/session/model.ts';
 import { AnswerPlaces } from '../../webview/answerPlaces.ts';
 import { window } from './dom.ts';
 import { session, sessions, turn } from './page/sessions.ts';
@@ -676,6 +676,43 @@ test('each box of a form is named by its field for those who hear it', async () 
   const stage = await Stage.open(session({ ...running, asks: [{ ...question, fields }] }));
   const names = stage.all('vscode-text-area, label.plain-field').map((one) => one.textContent?.replace(/\s+/g, ' ').trim());
   assert.deepEqual(names, ['Name', 'Count']);
+});
+
+test('half an answer that is closed by a reload or by the agent is in the composer, and in the same question asked again', async () => {
+  const state = { saved: undefined as unknown };
+  const asking = session({ ...running, asks: [question] });
+  const first = await Stage.open(asking, { state });
+  await first.type('A draft');
+  await tick(first, 2);
+  await write(first, 0, 'none of ');
+  await write(first, 1, 'It is late');
+  window.dispatchEvent(new window.Event('pagehide') as never);
+  const before = JSON.stringify(state.saved);
+  const reloaded = (now: Session) => Stage.open(now, { state: { saved: JSON.parse(before) } });
+  const draft = (stage: Stage) => stage.composer.value;
+
+  const gone = await reloaded(session({}));
+  assert.equal(draft(gone), 'A draft\nnone of\nIt is late');
+
+  const again = await reloaded(session({ ...running, asks: [], link: { state: 'opening' } }));
+  await again.happen({ type: 'ask.opened', ask: { ...question, id: 'q2' } }, { type: 'link.ready', agent: asking.agent, offers: {} });
+  const areas = () => again.all('vscode-text-area').map((one) => (one as HTMLElement & { value: string }).value);
+  assert.deepEqual([areas(), draft(again)], [['none of ', 'It is late'], 'A draft']);
+  assert.ok((again.all('.choice input')[2] as HTMLInputElement).checked);
+  await again.happen({ type: 'ask.closed', askId: 'q2', how: 'answered' });
+  assert.equal(draft(again), 'A draft', 'what was answered is no draft');
+
+  const other = await reloaded(asking);
+  await other.happen(
+    { type: 'ask.closed', askId: 'q', how: 'withdrawn' },
+    { type: 'ask.opened', ask: { ...question, id: 'q3', fields: [{ id: 'text', label: 'How?' }] } },
+  );
+  assert.deepEqual([other.all('vscode-text-area').length, draft(other)], [1, 'A draft\nnone of\nIt is late'], 'another question');
+
+  const skipped = await reloaded(asking);
+  await skipped.press('Skip');
+  await skipped.happen({ type: 'ask.closed', askId: 'q', how: 'cancelled' });
+  assert.equal(draft(skipped), 'A draft', 'the user left it');
 });
 
 test('a secret is sent and never kept', async () => {

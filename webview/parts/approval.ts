@@ -25,7 +25,7 @@ import { counts, diffLines, unplacedNote } from './diff.ts';
 import { moreText, notShown, plainText, showMoreButton, shownCount } from './fold.ts';
 
 /** Field name of unsent feedback on an approval. */
-const FEEDBACK = 'feedback';
+const FEEDBACK = 'words';
 /** Key of the fold that shows its field. */
 const wordsKey = (askId: AskId): string => `${askId}:words`;
 const EDITED = 'edited';

@@ -2,7 +2,7 @@ import { live } from 'lit/directives/live.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { problemText } from '../../src/session/fields.ts';
 import type { Answer } from '../../src/session/intents.ts';
-import type { Field, Question } from '../../src/session/model.ts';
+import type { Ask, Field, Question } from '../../src/session/model.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { textView } from '../markdownView.ts';
 import { t, visible } from '../strings.ts';
@@ -32,7 +32,11 @@ export function questionView(view: View, ask: Question, paging?: Paging): Templa
     view.act.intent({ type: 'answer', askId: ask.id, answer: { kind: 'fields', values } });
   };
   const titled = ask.fields.some((field) => field.label.trim() === ask.title.trim());
-  const leave = (answer: Answer) => view.act.intent({ type: 'answer', askId: ask.id, answer });
+  const leave = (answer: Answer) => {
+    // What was written is not to be sent: it does not go to the draft.
+    view.act.remember({ answers: { ...view.memory.answers, [ask.id]: {} } });
+    view.act.intent({ type: 'answer', askId: ask.id, answer });
+  };
   return html`<form class="ask card question" novalidate aria-label=${visibleText(ask.title)} data-ask=${ask.id} ${guardOf(view, ask)} @submit=${send}>
     ${
       titled && (paging?.of ?? 1) < 2
@@ -160,9 +164,29 @@ function freeView(view: View, ask: Question, field: Field, given: DraftAnswers):
 /** Half-given answers: key -> values. */
 type DraftAnswers = Readonly<Record<string, readonly string[]>>;
 
-/** The key of free text while it is typed. */
-function freeKey(field: Field): string {
-  return `${field.id}\u0000free`;
+/** Ends the keys of free text. */
+const WRITTEN = '\u0000written';
+
+/** The key of free text while it is typed. With the field's name, as ids may be mere numbers: no other question is to get the text. */
+function freeKey({ id, label }: Field): string {
+  return `${id}\u0000${label}${WRITTEN}`;
+}
+
+const isWritten = ([key, [text = '']]: readonly [string, readonly string[]]): boolean => key.endsWith(WRITTEN) && text.trim() !== '';
+
+/** The free texts of half-given answers, a line each. */
+export function writtenWords(given: DraftAnswers): string {
+  return Object.entries(given)
+    .filter(isWritten)
+    .map(([, [text = '']]) => text.trim())
+    .join('\n');
+}
+
+/** Whether the ask is the question that half-given answers with free text were for. */
+export function isAskedAgain(ask: Ask, given: DraftAnswers): boolean {
+  if (ask.kind !== 'question' || !Object.entries(given).some(isWritten)) return false;
+  const keys = new Set(ask.fields.flatMap((field) => [field.id, freeKey(field)]));
+  return Object.keys(given).every((key) => keys.has(key));
 }
 
 function takesText(field: Field): boolean {
