@@ -14,6 +14,10 @@ import { load } from '../bootstrap.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 process.chdir(root);
+if (process.argv.includes('--help')) {
+  console.log('npm run test:agents [-- PROTOCOL ...] [--window] [--only TEXT] [--name REGEX] [--install]');
+  process.exit(0);
+}
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { only: { type: 'string' }, name: { type: 'string' }, install: { type: 'boolean' }, window: { type: 'boolean' } },

@@ -10,6 +10,10 @@ const all = readdirSync(folder)
   .filter((name) => name.endsWith('.ts'))
   .map((name) => name.replace(/\.ts$/, ''));
 const wanted = process.argv.slice(2);
+if (wanted.includes('--help')) {
+  console.log(`npm run bench [-- NAME ...]; the names are ${all.join(', ')}`);
+  process.exit(0);
+}
 const unknown = wanted.filter((name) => !all.includes(name));
 if (unknown.length > 0) {
   console.error(`unknown: ${unknown.join(', ')}; there are ${all.join(', ')}`);

@@ -59,7 +59,7 @@ class LineStep extends Step<LineState> {
         return;
       case 'leave':
         this.settle('everything', 'declined');
-        state.phase = 'left';
+        state.phase = state.phase === 'new' ? 'over' : 'left';
         return this.close(AGENT);
     }
   }
@@ -131,6 +131,7 @@ class LineStep extends Step<LineState> {
   asked(id: string, method: string, params: Fields): void {
     const { turn } = this.state;
     if (method !== 'allow') return this.refuse(AGENT, id, UNKNOWN_METHOD, `Unknown method: ${method}`);
+    if (this.state.phase === 'left') return this.do({ do: 'answer', link: AGENT, id, result: { allowed: false } });
     if (!this.openRequest(id, AGENT, { result: { allowed: false } })) return;
     const call = turn ? find(turn.calls, text(params.call)) : undefined;
     if (turn && call) this.changeCall(turn, call.id, { status: 'waiting' });

@@ -49,7 +49,7 @@ interface Case {
   readonly lines: readonly string[];
 }
 
-/** Defines a test for each case. */
+/** Defines a test for each case, and one for what holds of every machine and no case can show. */
 export function testTranscripts<S extends ConversationState>(protocol: TranscriptProtocol<S>): void {
   const { name, folder } = protocol;
   const cases = casesIn(folder);
@@ -61,6 +61,16 @@ export function testTranscripts<S extends ConversationState>(protocol: Transcrip
     test(`${name}: transcripts are written, not tested`, () => assert.fail('Run again without WRITE'));
     return;
   }
+  test(`${name}: left before it has started it is over, and opens nothing afterwards`, () => {
+    const { state } = protocol.start({});
+    const left = protocol.machine(state, { on: 'leave' }, 0);
+    assert.deepEqual(
+      left.filter((effect) => effect.do === 'open' || effect.do === 'request'),
+      [],
+    );
+    assert.equal(state.phase, 'over');
+    assert.deepEqual(protocol.machine(state, { on: 'start' }, 0), []);
+  });
   for (const one of cases) {
     test(`${name} ${one.file}: ${one.title}`, () => {
       check(protocol, one, false);

@@ -6,11 +6,15 @@ import { runE2e } from './e2e.ts';
 import { filesUnder } from './files.ts';
 import { runHostTests } from './host.ts';
 import { runNodeTests } from './nodeTests.ts';
-import { chosenFiles, type Options, readOptions } from './options.ts';
+import { chosenFiles, type Options, readOptions, usage } from './options.ts';
 import { Tally } from './tally.ts';
 
 /** The whole of `npm test`. Resolves with the exit code after printing the sum. */
 export async function runAll(args: readonly string[]): Promise<number> {
+  if (args.includes('--help')) {
+    console.log(usage);
+    return 0;
+  }
   const options = readOptions(args);
   const remove = useOwnTemp();
   try {

@@ -19,7 +19,7 @@ export interface Options {
   readonly channels: readonly Channel[] | undefined;
 }
 
-const usage = `npm test -- [${stages.join('|')} ...] [--only TEXT] [--name REGEX] [--vscode current|floor|both] [--long] [--pictures]`;
+export const usage = `npm test -- [${stages.join('|')} ...] [--only TEXT] [--name REGEX] [--vscode current|floor|both] [--long] [--pictures]`;
 
 /** Without a stage, all of them run. Throws with the usage on anything it does not know. */
 export function readOptions(args: readonly string[]): Options {
