@@ -9,7 +9,7 @@ import type { TextFiles } from './workspace/textFiles.ts';
  */
 export interface Frontend {
   emit(said: AgentEvent): void;
-  /** A user decides. When the signal fires the request is withdrawn; its reason may be an answer given elsewhere (`Settled`). */
+  /** A user decides. When the signal fires the request is withdrawn; its reason may be an answer given elsewhere (`AnsweredElsewhere`). */
   approve(request: ApprovalRequest, signal: AbortSignal): Promise<PermissionAnswer>;
   /** undefined: dismissed. Answers by question text. */
   question(request: QuestionRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined>;
@@ -107,7 +107,7 @@ export type PermissionAnswer =
   | { readonly allow: false; readonly feedback?: string; readonly written?: true };
 
 /** The reason a request is withdrawn with when its answer came from elsewhere. */
-export class Settled {
+export class AnsweredElsewhere {
   readonly answer: PermissionAnswer;
   constructor(answer: PermissionAnswer) {
     this.answer = answer;

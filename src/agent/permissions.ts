@@ -1,4 +1,4 @@
-import { type ApprovalRequest, type Frontend, type PermissionAnswer, Settled } from './frontend.ts';
+import { AnsweredElsewhere, type ApprovalRequest, type Frontend, type PermissionAnswer } from './frontend.ts';
 import { Rejected, WrittenByClient } from './tools/tool.ts';
 
 /** The action of an edit that is asked about each time: no answer for the session covers a file that runs by itself. */
@@ -35,7 +35,7 @@ export class Permissions {
       answer = await frontend.approve(request, AbortSignal.any([signal, waiting.withdraw.signal]));
     } catch (error) {
       signal.throwIfAborted();
-      if (!(waiting.withdraw.signal.reason instanceof Settled)) throw error;
+      if (!(waiting.withdraw.signal.reason instanceof AnsweredElsewhere)) throw error;
       answer = waiting.withdraw.signal.reason.answer;
     } finally {
       this.#waiting.delete(waiting);
@@ -49,7 +49,7 @@ export class Permissions {
   #allowForSession(grant: string): void {
     this.#granted.add(grant);
     for (const other of this.#waiting) {
-      if (other.grants.includes(grant)) other.withdraw.abort(new Settled({ allow: true, forSession: false }));
+      if (other.grants.includes(grant)) other.withdraw.abort(new AnsweredElsewhere({ allow: true, forSession: false }));
     }
   }
 }

@@ -141,7 +141,7 @@ class Automaton {
   readonly #named: ReadonlySet<number> | undefined;
   readonly #states = new Map<string, State>();
   readonly #first: State;
-  readonly #now: Positions;
+  readonly #now: PositionSet;
   #remembered = 0;
 
   constructor(tokens: readonly Token[], kind: GlobKind) {
@@ -149,7 +149,7 @@ class Automaton {
     this.#kind = kind;
     const literals = tokens.flatMap((token) => (token.type === 'literal' ? [token.code] : []));
     this.#named = tokens.some(({ type }) => type === 'set') ? undefined : new Set([SLASH, ...literals]);
-    this.#now = new Positions(tokens.length + 1);
+    this.#now = new PositionSet(tokens.length + 1);
     enter(tokens, this.#now, 0);
     this.#first = this.#stateOf(this.#now.all());
   }
@@ -267,7 +267,7 @@ function range(from: number, to: number): readonly number[] {
 }
 
 /** Adds a position and those that follow it without a character. */
-function enter(tokens: readonly Token[], positions: Positions, from: number): void {
+function enter(tokens: readonly Token[], positions: PositionSet, from: number): void {
   for (let position = from; ; position++) {
     positions.add(position);
     const type = tokens[position]?.type;
@@ -283,7 +283,7 @@ function takes(token: Token, code: number, slash: boolean): boolean {
 }
 
 /** A set of small numbers in the order they were added, cleared in constant time. */
-class Positions {
+class PositionSet {
   readonly #list: Int32Array;
   readonly #place: Int32Array;
   count = 0;

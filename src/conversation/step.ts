@@ -39,7 +39,7 @@ export const RESTART = 'restart';
  * protocol extends it with `take` and its own methods; whatever every protocol does is here, in the order of a conversation.
  *
  * effects:  do · emit · emitAll · log · timer · newId
- * link:     open · close · linkClosed · cannotTakeUp
+ * link:     open · close · linkClosed · notifyResumeFailed
  * turns:    startTurn · endTurn · showActivity · clearActivity · enqueue · nextPrompt
  * stopping: startStopping · clearStop · offerRestart · notStopping
  * parts:    text · addPart · notice · aboutApprovals · addCall · changeCall
@@ -94,7 +94,7 @@ export abstract class Step<S extends ConversationState> {
     this.emit({ type: 'link.closed', reason, ...(detail ? { detail } : {}), next, at: this.now });
   }
   /** The agent does not have the conversation that was to be resumed; a new one begins. */
-  cannotTakeUp(why = ''): void {
+  notifyResumeFailed(why = ''): void {
     this.notice('warn', t('The agent cannot take up this conversation, so it remembers nothing of it. {0}', why).trim());
   }
 

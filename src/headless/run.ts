@@ -27,7 +27,7 @@ export interface ScriptRun {
 
 /** Runs the steps in order. True when every turn ended as it should, the link stayed up until closed, and all expectations held. */
 export async function runSteps(live: LiveSession, run: ScriptRun): Promise<boolean> {
-  const player = new Player(live, run);
+  const player = new RecordingPlayer(live, run);
   try {
     for (const step of run.steps) if (!(await player.play(step))) return false;
     await player.finished();
@@ -188,7 +188,7 @@ class ScriptVerdict {
 }
 
 /** Plays the user: runs the steps, answers asks from the start, and performs actions at their moments. */
-class Player implements Disposable {
+class RecordingPlayer implements Disposable {
   readonly #live: LiveSession;
   readonly #run: ScriptRun;
   readonly #listener: Disposable;

@@ -94,16 +94,17 @@ export function judgeCommand(whole: string, cwd: string, folder = cwd): JudgedCo
   const dialects: readonly ShellDialect[] = isWindowsFolder(cwd) ? ['cmd', 'powershell', 'posix'] : ['posix'];
   const start = isOutside(folder, cwd) ? cwd : folder;
   const work: Work = { words: MOST_JUDGED, units: MOST_READ };
-  for (const dialect of dialects) new Judge(command, cwd, start, dialect, found, work, reach).judgeText(command, 0, 0);
+  for (const dialect of dialects) new CommandClassifier(command, cwd, start, dialect, found, work, reach).judgeText(command, 0, 0);
   if (whole.length > LOOKED_AT) {
     const from = lastCommands(whole);
     const rest: Work = { words: MOST_JUDGED, units: MOST_READ };
-    for (const dialect of dialects) new Judge(whole, cwd, start, dialect, found, rest, reach).judgeText(whole.slice(from), from, 0);
+    for (const dialect of dialects)
+      new CommandClassifier(whole, cwd, start, dialect, found, rest, reach).judgeText(whole.slice(from), from, 0);
   }
   const joined = withLinesJoined(command);
   if (joined !== command) {
     const more: Danger[] = [];
-    for (const dialect of dialects) new Judge(joined, cwd, start, dialect, more, work, reach).judgeText(joined, undefined, 0);
+    for (const dialect of dialects) new CommandClassifier(joined, cwd, start, dialect, more, work, reach).judgeText(joined, undefined, 0);
     found.push(...more.filter(({ kind, grave }) => !found.some((one) => one.kind === kind && (one.grave || !grave))));
   }
   const hidden = firstHidden(whole);
@@ -435,7 +436,7 @@ interface Work {
 }
 
 /** Reads commands and adds what it finds in them. */
-class Judge {
+class CommandClassifier {
   /** All of what was asked. */
   readonly #text: string;
   readonly #cwd: string;

@@ -47,7 +47,7 @@ export function shellCommands(
   dialect: ShellDialect,
   most = Number.POSITIVE_INFINITY,
 ): { readonly commands: readonly ShellCommand[]; readonly complete: boolean } {
-  const reader = new Reader(text, dialect, most);
+  const reader = new ShellReader(text, dialect, most);
   reader.readCommands('', 0);
   return { commands: reader.commands, complete: !reader.tooDeep };
 }
@@ -64,7 +64,7 @@ interface OpenWord {
 /** The ways in which a command ends. */
 type Stop = 'next' | 'and' | 'or' | 'pipe' | 'end';
 
-class Reader {
+class ShellReader {
   readonly commands: ShellCommand[] = [];
   tooDeep = false;
   readonly #text: string;

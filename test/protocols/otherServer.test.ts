@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
 import { foldersOf, nameOf } from '../../src/live/review/folders.ts';
-import { CallFiles } from '../../src/protocols/a2a/reached.ts';
+import { CallFiles } from '../../src/protocols/a2a/connected.ts';
 import { FilePort } from '../../src/protocols/acp/files.ts';
 import { readText } from '../../src/protocols/fileNow.ts';
 import { isForeign } from '../../src/protocols/paths.ts';

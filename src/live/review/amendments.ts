@@ -119,7 +119,7 @@ export class Amendments implements Disposable {
     if (typeof present !== 'string' || merged === undefined) return refuse(differs, 'it does not hold what was proposed');
     try {
       const write = () => this.#effects.writeText(file, merged, plain(present), real);
-      await (this.#sets.of(id)?.agree(file, write) ?? write());
+      await (this.#sets.of(id)?.applyEditedProposal(file, write) ?? write());
       return true;
     } catch (error) {
       return refuse(notWritten(name, error), error);

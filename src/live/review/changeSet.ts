@@ -408,7 +408,7 @@ export class ChangeSet {
       await this.#findLost([...found.tracked.values(), ...open].map(({ before }) => before));
       if (await this.#resumeTurn(found)) return this.#changes.fire();
       for (const name of found.tracked.keys()) await this.#absorbUser(name, await this.#present(name));
-      await this.#lookForLapsed((name) => this.#present(name));
+      await this.#reopenLapsed((name) => this.#present(name));
       this.#changes.fire();
     });
   }
@@ -462,7 +462,7 @@ export class ChangeSet {
       this.#state = withBetween(this.#state, between);
       const now = async (name: string) => files.get(name)?.content ?? (await this.#present(name));
       for (const name of tracked.keys()) await this.#absorbUser(name, await now(name));
-      await this.#lookForLapsed(now);
+      await this.#reopenLapsed(now);
       const checkpoint = { turnId, files: await this.#keptList(files, emptyFolders), changes: [], burst: [], folders: [] };
       const turn = await this.#baseline();
       const isFirst = this.#state.checkpoints.length === 0;
@@ -764,7 +764,7 @@ export class ChangeSet {
    * Writes the mix that the user accepted of a proposal. Together with the agent's write it is one change under review, and the next prompt
    * tells the agent. Rejects when the write does.
    */
-  agree(file: string, write: () => Promise<void>): Promise<void> {
+  applyEditedProposal(file: string, write: () => Promise<void>): Promise<void> {
     return this.#run(async () => {
       const name = nameOf(this.#folders, file) ?? file;
       const written = await this.#present(name);
@@ -1356,7 +1356,7 @@ export class ChangeSet {
     const found = this.#state.tracked.get(name);
     if (!found || found.after === now) return;
     const then = this.#state;
-    await this.#absorb(name, found, now);
+    await this.#mergeUserEdit(name, found, now);
     this.#state = withLapsed(then, this.#state, name);
   }
 
@@ -1374,11 +1374,11 @@ export class ChangeSet {
     return false;
   }
 
-  async #lookForLapsed(contentOf: (name: string) => Promise<ContentKey>): Promise<void> {
+  async #reopenLapsed(contentOf: (name: string) => Promise<ContentKey>): Promise<void> {
     for (const name of new Set(this.#state.lapsed.map((one) => one.name))) await this.#isBack(name, await contentOf(name));
   }
 
-  async #absorb(name: string, found: Tracked, now: ContentKey): Promise<void> {
+  async #mergeUserEdit(name: string, found: Tracked, now: ContentKey): Promise<void> {
     const { before: base, written = found.after } = found;
     const [before, after, text] = await Promise.all([base, written, now].map((one) => this.#textOf(one)));
     if (now === null || typeof text !== 'string') {

@@ -3,9 +3,9 @@ import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
 import { HttpClient, type HttpRequest, originOf, retryAfter } from '../../transport/http.ts';
 import type { HttpAnswer } from '../../transport/httpAnswer.ts';
-import { LikeLines } from '../../transport/likeLines.ts';
 import { HttpFailure } from '../../transport/link.ts';
 import { SseReader } from '../../transport/sse.ts';
+import { TemplateReader } from '../../transport/templateReader.ts';
 import type { AdapterContext } from '../adapter.ts';
 import { parseOrUndefined } from './codec.ts';
 import type { Credentials } from './credentials.ts';
@@ -250,7 +250,7 @@ export class RpcClient {
   async #read(answer: HttpAnswer, take: (result: unknown) => void, silence?: number): Promise<void> {
     const context = this.#context;
     let error: AgentError | undefined;
-    const lines = new LikeLines();
+    const lines = new TemplateReader();
     const one = (text: string) => {
       const value = lines.read(text);
       context.trace('in', value ?? text.slice(0, HEAD));

@@ -6,11 +6,11 @@ import { SseReader } from '../../transport/sse.ts';
 import type { Adapter, AdapterContext, Launch, Protocol } from '../adapter.ts';
 import { Driver } from '../driver.ts';
 import { parseOrUndefined } from './codec.ts';
+import type { ConnectedAgent } from './connected.ts';
+import { LONGEST_ANSWER } from './connected.ts';
 import { codeOf, kindOf, type RequestProgress } from './http.ts';
 import { AgentLink } from './link.ts';
 import { a2aMachine } from './machine.ts';
-import type { ReachedAgent } from './reached.ts';
-import { LONGEST_ANSWER } from './reached.ts';
 import { answer as rpcAnswer } from './schema.ts';
 import { type A2aState, type A2aTiming, newA2a, TIMING } from './state.ts';
 
@@ -72,14 +72,14 @@ type StreamRequest =
   | { readonly rest: string; readonly body: unknown };
 
 interface Running {
-  readonly agent: ReachedAgent;
+  readonly agent: ConnectedAgent;
   readonly events: LinkEvents;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: RequestProgress) => void;
 }
 
 /** A link `stream N`: one request, and the records of its answer. */
-function openStream(agent: ReachedAgent, request: StreamRequest, events: LinkEvents): Link {
+function openStream(agent: ConnectedAgent, request: StreamRequest, events: LinkEvents): Link {
   const cut = new AbortController();
   const { signal } = cut;
   const onProgress = (now: RequestProgress) => {

@@ -5,10 +5,10 @@ import { isLoopback, type Link, LinkError, type LinkEvents } from '../../transpo
 import type { AdapterContext, Launch } from '../adapter.ts';
 import { mayUseAddress, notEncrypted } from '../unencrypted.ts';
 import { type A2aPeer, UnfitAgent } from './card.ts';
+import { CallFiles, type ConnectedAgent, findCommands, noticesOf, postTo, readPeer } from './connected.ts';
 import { Credentials } from './credentials.ts';
 import { codeOf, kindOf, RpcClient } from './http.ts';
 import { LinkQuestions } from './questions.ts';
-import { CallFiles, findCommands, noticesOf, postTo, type ReachedAgent, readPeer } from './reached.ts';
 import { isRecord } from './schema.ts';
 import { AgentProgram, readOnlyTools } from './server.ts';
 import type { A2aAgent, A2aTiming } from './state.ts';
@@ -21,7 +21,7 @@ export interface LinkSetup {
   /** The task of the conversation: notifications of others are refused. */
   readonly taskId: () => string | null;
 }
-type Stage = { readonly is: 'opening' } | { readonly is: 'open'; readonly agent: ReachedAgent } | { readonly is: 'closed' };
+type Stage = { readonly is: 'opening' } | { readonly is: 'open'; readonly agent: ConnectedAgent } | { readonly is: 'closed' };
 
 /** The link `agent`: the program, if it is started here, its address, sockets, secrets, the server for notifications. */
 export class AgentLink implements Link {
@@ -45,7 +45,7 @@ export class AgentLink implements Link {
   }
 
   /** Throws before the agent was found. */
-  get agent(): ReachedAgent {
+  get agent(): ConnectedAgent {
     if (this.#stage.is !== 'open') throw new Error('There is no agent.');
     return this.#stage.agent;
   }
@@ -178,7 +178,7 @@ export class AgentLink implements Link {
   }
 
   /** Switches to the other version of A2A: the one that the card names now, or else by trying. */
-  async #changeVersion(agent: ReachedAgent): Promise<Pick<A2aPeer, 'wire' | 'endpoint'>> {
+  async #changeVersion(agent: ConnectedAgent): Promise<Pick<A2aPeer, 'wire' | 'endpoint'>> {
     const { peer, rpc, address } = agent;
     const now = await readPeer(rpc, address, this.#extensions).catch(() => peer);
     const other = peer.wire === '1.0' ? ('0.3' as const) : ('1.0' as const);

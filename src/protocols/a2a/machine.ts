@@ -131,7 +131,7 @@ class A2aStep extends TaskStreams {
     // A server that was just started has no contexts of earlier ones.
     const isForgotten = contextId !== null && (state.setup.starts || geminiHas(state, 'forgetsContext'));
     if (isForgotten && state.summary.length > 0) return this.becomeReady(null, this.leaveTask());
-    if (state.setup.resumeKey !== '' && contextId === null) this.cannotTakeUp();
+    if (state.setup.resumeKey !== '' && contextId === null) this.notifyResumeFailed();
     this.becomeReady(null);
   }
   /** Goes on with the task of an earlier window, where the agent still knows it. */
@@ -142,7 +142,7 @@ class A2aStep extends TaskStreams {
     const isGone = problem === null && state.suspended === null;
     resumeTask(state);
     const note = isGone ? this.leaveTask(now === null) : '';
-    if (isGone && state.summary.length === 0 && !now) this.cannotTakeUp();
+    if (isGone && state.summary.length === 0 && !now) this.notifyResumeFailed();
     this.becomeReady(null, note);
   }
   becomeReady(now: Incoming | null, note = ''): void {

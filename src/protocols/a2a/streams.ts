@@ -60,13 +60,13 @@ import { addLine, dropTask, resumeTask, takeSummary } from './task.ts';
  */
 
 /** Time to keep reading a body that stays open after its last record, in multiples of `restFor`. */
-const LINGER_FACTOR = 3;
+const REST_FACTOR = 3;
 /** Least milliseconds between two checkpoints of a turn. */
 const KEEP_REST = 100;
 /** A rule may answer by itself again and again, so an agent that accepts no answer is not asked for ever. */
 const ASKED_AGAIN_AT_MOST = 5;
 /** Messages of a task's history to request: without a number servers send none. */
-const HISTORY = 200;
+const HISTORY_LENGTH = 200;
 
 export const AGENT = 'agent';
 export const UNKNOWN_METHOD = -32601;
@@ -105,7 +105,7 @@ export abstract class TaskStreams extends TaskRecords {
     this.do({ do: 'notify', link: AGENT, method, params });
   }
   readTask(call: TaskRead, method = 'tasks/get'): void {
-    this.request(call, method, { id: this.state.task.id, historyLength: HISTORY });
+    this.request(call, method, { id: this.state.task.id, historyLength: HISTORY_LENGTH });
   }
   /** The first message of a task carries the address. A task of an earlier window gets it later. */
   registerPush(): void {
@@ -222,7 +222,7 @@ export abstract class TaskStreams extends TaskRecords {
   restElapsed(turn: A2aTurn, stream: A2aStream): void {
     if (!this.mayAsk(turn) || stream.stage !== 'resting') return this.endStream(turn, stream);
     stream.stage = 'lingering';
-    this.timer(`rest ${stream.link}`, LINGER_FACTOR * this.state.setup.timing.restFor);
+    this.timer(`rest ${stream.link}`, REST_FACTOR * this.state.setup.timing.restFor);
     this.readResting(turn, false);
   }
   /** Ends a stream after its last record. */

@@ -216,7 +216,7 @@ export abstract class AcpConnection extends Step<AcpState> {
     const { resuming, agent } = state;
     if (!resuming || !agent) return this.newSession();
     if (!agent.can.load && !agent.can.resume) {
-      this.cannotTakeUp();
+      this.notifyResumeFailed();
       return this.newSession();
     }
     const startedBy = state.startedAt ?? (resuming.history ? this.now : null);
@@ -290,7 +290,7 @@ export abstract class AcpConnection extends Step<AcpState> {
     const why = faultOf(error).message;
     // Agents keep no record of a conversation in which nothing was said.
     const nothingSaid = !resuming.history && setup.startedAt === null && state.startedAt === null;
-    if (!nothingSaid) this.cannotTakeUp(why);
+    if (!nothingSaid) this.notifyResumeFailed(why);
     this.newSession();
   }
   /** The session could not be opened: a prompt that waits for it fails, and without one the agent cannot be used. */

@@ -41,7 +41,6 @@ import {
   toContent,
 } from './codec.ts';
 import { patchItems } from './diffs.ts';
-import { type AgentTerminal, type TerminalOutput, takeBytes } from './draft.ts';
 import { AcpRequests, type EditedFile } from './requests.ts';
 import { type AcpToolCall, type Activity, AUTH_REQUIRED, type ContentBlock, promptAnswer, type SessionUpdate } from './schema.ts';
 import { eventsOf, modeRequest, noticeOf, optionRequest, type SettingRequest, settingDone, settingEvents } from './settings.ts';
@@ -61,6 +60,7 @@ import {
   type SubAgent,
   stoppedBy,
 } from './state.ts';
+import { type AgentTerminal, type TerminalOutput, takeBytes } from './v2Codec.ts';
 
 /*
  * Agent Client Protocol, client side: one process, JSON-RPC both ways, one session in it. The answer to session/prompt ends a turn (version 1), or

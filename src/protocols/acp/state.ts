@@ -17,7 +17,6 @@ import type { Content, Offers, ToolCall } from '../../session/model.ts';
 import { type Decided, lineOf, nothingDecided, type WriteFacts } from './approvals.ts';
 import { type AcpCall, type CallFacts, NOTHING_STOPPED, type Stopped, statusOfChild } from './calls.ts';
 import { type Accepts, type ClientAbilities, type Codec, misfit, type TerminalRequest, version1 } from './codec.ts';
-import { type AgentTerminal, version2 } from './draft.ts';
 import type { FormRequest, LinkRequest } from './forms.ts';
 import { type Quirks, quirksOf } from './quirks.ts';
 import {
@@ -30,6 +29,7 @@ import {
   type SessionUpdate,
 } from './schema.ts';
 import { type AcpSettings, noSettings, type Plans, type SettingRequest } from './settings.ts';
+import { type AgentTerminal, version2 } from './v2Codec.ts';
 
 /*
  * The state of a conversation over ACP: JSON, and one place for everything that is remembered. It is changed in connection.ts, requests.ts and

@@ -325,7 +325,7 @@ export abstract class WireConnection extends Step<WireState> {
     if (result?.status === 'cancelled') this.recordCutShort();
     if (failed) this.recordMissing();
     // A server begins a session of any name that it does not know.
-    if (result?.status === 'finished' && result.events === 0) this.cannotTakeUp();
+    if (result?.status === 'finished' && result.events === 0) this.notifyResumeFailed();
     this.cutOff();
     this.ready(state.agent);
   }

@@ -250,7 +250,7 @@ class ProcessStep extends Step<QwenState> {
     this.state.key = null;
     this.state.brokeOff = false;
     this.state.unrecorded = false;
-    this.cannotTakeUp();
+    this.notifyResumeFailed();
     this.openProcess({ plain: false });
   }
   end(

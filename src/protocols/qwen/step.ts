@@ -50,10 +50,10 @@ export const AGENT = 'agent';
 /** Milliseconds a cancelled turn may take to end before a restart is offered. */
 const STOP_LIMIT = 5_000;
 /** Milliseconds reserved for sending the answer, where the agent limits the time of a call of our tools. */
-const MARGIN = 5_000;
+const ANSWER_MARGIN = 5_000;
 const ANSWERS_KEPT = 200;
 /** Depth of nested sub-agents to search for the one that works in the background. */
-const DEEPEST = 20;
+const DEEPEST_AGENT = 20;
 const UNREADABLE = 'The request could not be read.';
 const FILES_NAMED = 20;
 const FOREIGN_LIMIT = 3;
@@ -257,7 +257,7 @@ export abstract class QwenStep extends Step<QwenState> {
   /** The call, and those that it belongs to, the nearest first. */
   chainOf(id: CallId): readonly QwenCall[] {
     const chain: QwenCall[] = [];
-    for (let at = this.call(id); at && chain.length < DEEPEST; at = this.call(at.parent)) chain.push(at);
+    for (let at = this.call(id); at && chain.length < DEEPEST_AGENT; at = this.call(at.parent)) chain.push(at);
     return chain;
   }
   /** The turn in which a sub-agent works on in the background, for its call and all that belongs to it. */
@@ -601,10 +601,10 @@ export abstract class QwenStep extends Step<QwenState> {
     const call = `tool ${this.newId()}`;
     put(this.agent.running, call, run);
     this.do({ do: 'port', call, port: 'tool', args: { name, input: input ?? {} } });
-    if (this.peer.toolLimit !== undefined) this.timer(call, this.peer.toolLimit - MARGIN);
+    if (this.peer.toolLimit !== undefined) this.timer(call, this.peer.toolLimit - ANSWER_MARGIN);
   }
   toolIsLate(call: string): void {
-    const seconds = ((this.peer.toolLimit ?? 0) - MARGIN) / 1000;
+    const seconds = ((this.peer.toolLimit ?? 0) - ANSWER_MARGIN) / 1000;
     this.drop(call);
     this.toolEnded(call, { ok: false, text: `The user did not answer within ${seconds} s; nothing was done.` });
   }

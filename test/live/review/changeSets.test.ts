@@ -421,7 +421,7 @@ test(
       ['x', 'ONE\nmine\n'],
       ['y', 'not for long\n'],
     ] as const)
-      await fakeHost.sets.of('a')?.agree(fakeHost.path(name), async () => fakeHost.write(name, text));
+      await fakeHost.sets.of('a')?.applyEditedProposal(fakeHost.path(name), async () => fakeHost.write(name, text));
     await fakeHost.sets.updateCorrections('a');
     assert.match(edited() ?? '', /edit of x:\n-two\n\+mine\n.*edit of y:\n-agent\n\+not for long$/s);
     fakeHost.end('a');

@@ -4,15 +4,15 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Step } from '../../../src/conversation/step.ts';
 import { EventSink } from '../../../src/live/eventSink.ts';
+import type { ConnectedAgent } from '../../../src/protocols/a2a/connected.ts';
 import { AgentLink } from '../../../src/protocols/a2a/link.ts';
-import type { ReachedAgent } from '../../../src/protocols/a2a/reached.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import { HttpClient } from '../../../src/transport/http.ts';
 import { asks, call, fakeAgent, type Json, over, task } from '../../fakes/a2a.ts';
 import { option, talk } from './talk.ts';
 
 /*
- * The way of an answer, as docs/protocols/a2a.md §20 lists it: the files of the call chain of a real answer, taken from its stacks. A call that
+ * The path of an answer, as docs/protocols/a2a.md §20 lists it: the files of the call chain of a real answer, taken from its stacks. A call that
  * returns before the chain goes on is not on it.
  */
 
@@ -66,7 +66,7 @@ test('an answer passes the files that the document lists, and what comes of it p
     if (what === 'open') ways.effect ??= chain();
     if (isResult(event)) ways.event ??= chain();
   });
-  const { get } = Object.getOwnPropertyDescriptor(AgentLink.prototype, 'agent') as { get(): ReachedAgent };
+  const { get } = Object.getOwnPropertyDescriptor(AgentLink.prototype, 'agent') as { get(): ConnectedAgent };
   t.mock.getter(AgentLink.prototype, 'agent', function (this: AgentLink) {
     if (ways.effect) ways.opening ??= chain();
     return get.call(this);

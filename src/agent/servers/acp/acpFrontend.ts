@@ -11,11 +11,11 @@ import {
 } from '../../../protocols/acp/codec.ts';
 import {
   type AgentEvent,
+  AnsweredElsewhere,
   type ApprovalRequest,
   type Frontend,
   type PermissionAnswer,
   type QuestionRequest,
-  Settled,
 } from '../../frontend.ts';
 import type { ModelTool } from '../../models/model.ts';
 import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
@@ -104,7 +104,7 @@ export class AcpFrontend implements Frontend {
       if (chosen === 'reject' || answer === 'cancelled') return { allow: false };
       throw new Error('The answer selects none of the options.');
     } catch (error) {
-      if (signal.reason instanceof Settled) return signal.reason.answer;
+      if (signal.reason instanceof AnsweredElsewhere) return signal.reason.answer;
       signal.throwIfAborted();
       // The user has rejected nothing: the client failed.
       throw toldFailure(`The approval failed, so the call did not run: ${messageOf(error)}`, `审批失败，因此没有执行：${messageOf(error)}`);

@@ -6,13 +6,13 @@ import type { Channel } from '../../../transport/channel.ts';
 import { AgentConversation, Cancelled, type Preferences } from '../../conversation.ts';
 import {
   type AgentEvent,
+  AnsweredElsewhere,
   type ApprovalRequest,
   type Frontend,
   type HookName,
   hookNames,
   type PermissionAnswer,
   type QuestionRequest,
-  Settled,
 } from '../../frontend.ts';
 import type { Model, ModelTool } from '../../models/model.ts';
 import type { SessionStore } from '../../sessionStore.ts';
@@ -324,7 +324,7 @@ class WireFrontend implements Frontend {
     try {
       answer = this.#read(id, await this.#outlet.request(message, id, signal, !isShown));
     } catch {
-      if (signal.aborted && signal.reason instanceof Settled) answer = signal.reason.answer;
+      if (signal.aborted && signal.reason instanceof AnsweredElsewhere) answer = signal.reason.answer;
     }
     this.#waiting.delete(id);
     this.#outlet.event({

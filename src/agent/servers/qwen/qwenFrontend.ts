@@ -3,12 +3,12 @@ import { CLIENT_WORDS, type Line, readDecision, recordOf } from '../../../protoc
 import type { Preferences } from '../../conversation.ts';
 import {
   type AgentEvent,
+  AnsweredElsewhere,
   type ApprovalRequest,
   type Frontend,
   type HookName,
   type PermissionAnswer,
   type QuestionRequest,
-  Settled,
 } from '../../frontend.ts';
 import type { Model, ModelTool, Sampling } from '../../models/model.ts';
 import type { SessionStore } from '../../sessionStore.ts';
@@ -104,7 +104,7 @@ export class QwenFrontend implements Frontend {
     try {
       return await this.#ask({ ...proposalOf(request), callId: request.callId, reason: request.description }, signal);
     } catch (error) {
-      if (signal.aborted && signal.reason instanceof Settled) return signal.reason.answer;
+      if (signal.aborted && signal.reason instanceof AnsweredElsewhere) return signal.reason.answer;
       signal.throwIfAborted();
       // The user has rejected nothing: the client failed or did not answer.
       throw toldFailure(`The approval failed, so the call did not run: ${messageOf(error)}`, `审批失败，因此没有执行：${messageOf(error)}`);

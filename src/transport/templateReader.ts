@@ -22,7 +22,7 @@ interface Template {
  * Parses the texts of one stream, each to what `readJson` gives for it. In a flood most differ from the one before in a few strings only; of those
  * nothing else is read again. Values share what is the same in them, so nobody may change one.
  */
-export class LikeLines {
+export class TemplateReader {
   #last = '';
   #misses = 0;
   #template: Template | undefined;

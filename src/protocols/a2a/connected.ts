@@ -15,7 +15,7 @@ import { type FileOfCall, installGit } from './state.ts';
 import type { Webhook } from './webhook.ts';
 
 /** An agent that was found. */
-export interface ReachedAgent {
+export interface ConnectedAgent {
   /** Scheme, host and port. */
   readonly origin: string;
   readonly address: string;
@@ -110,7 +110,7 @@ export async function findCommands(rpc: RpcClient, peer: A2aPeer, origin: string
 }
 
 /** Returns the agent's answer to a request beside the protocol; undefined when that is not JSON. */
-export async function postTo({ rpc, origin }: ReachedAgent, place: string, body: object): Promise<unknown> {
+export async function postTo({ rpc, origin }: ConnectedAgent, place: string, body: object): Promise<unknown> {
   const answer = await rpc.fetch('POST', `${origin}${place}`, { body });
   return parseOrUndefined(await answer.text(LONGEST_ANSWER));
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readJson } from '../../src/base/json.ts';
-import { LikeLines } from '../../src/transport/likeLines.ts';
+import { TemplateReader } from '../../src/transport/templateReader.ts';
 import { randomFrom } from '../random.ts';
 
 const recordOf = (text: string, id = 'm1', more: object = {}) =>
@@ -12,7 +12,7 @@ const FLOOD = ['some', 'more', 'words'].map((text) => recordOf(text));
 
 /** What the last text is read as, after the others of its stream. */
 function lastOf(...texts: readonly string[]): unknown {
-  const lines = new LikeLines();
+  const lines = new TemplateReader();
   return texts.map((text) => lines.read(text)).at(-1);
 }
 
@@ -24,7 +24,7 @@ test('a text like the ones before it is read as what parsing it gives', () => {
 });
 
 test('what two texts of a flood have in common is there once', () => {
-  const lines = new LikeLines();
+  const lines = new TemplateReader();
   const read = ['one', 'two', 'three', 'four'].map(
     (text) => lines.read(recordOf(text, text, { meta: { model: 'm' } })) as { result: { meta: object } },
   );
@@ -32,7 +32,7 @@ test('what two texts of a flood have in common is there once', () => {
 });
 
 test('a value is not changed by the texts that follow', () => {
-  const lines = new LikeLines();
+  const lines = new TemplateReader();
   const texts = ['one', 'two', 'three', 'four', 'five'].map((text, at) => recordOf(text, `m${at}`));
   const read = texts.map((text) => lines.read(text));
   assert.deepEqual(
@@ -76,7 +76,7 @@ test('members that stand twice, in another order, or have odd names are read as 
   ];
   for (const form of forms) {
     const texts = [form('a', 'b'), form('one', 'two'), form('two', 'one'), form('x', 'x'), form('1', '0'), form('0', 'y')];
-    const lines = new LikeLines();
+    const lines = new TemplateReader();
     for (const text of texts) assert.deepEqual(lines.read(text), readJson(text), text);
   }
 });
@@ -100,7 +100,7 @@ test('floods of any values are read as parsing reads them', () => {
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, changed(inner)]));
   };
   for (let flood = 0; flood < 300; flood++) {
-    const lines = new LikeLines();
+    const lines = new TemplateReader();
     let value = anyValue(4);
     for (let at = 0; at < 12; at++) {
       const text = JSON.stringify(value, null, flood % 5 === 0 ? 1 : undefined);
