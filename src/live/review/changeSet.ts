@@ -1089,7 +1089,9 @@ export class ChangeSet {
       const made = await this.#foldersFor(wanted);
       const { done, failure } = await this.#putAll(wanted);
       const names = new Set(done.map(({ name }) => name));
-      const undo = done.map(({ name, present }) => ({ ...this.#replacedBy(name, present), folders: made.get(name) }));
+      const undo = await Promise.all(
+        done.map(({ name, present }) => this.#withLeft({ ...this.#replacedBy(name, present), folders: made.get(name) })),
+      );
       if (done.length > 0) this.#state = { ...this.#state, undo };
       this.#state = withKnown(
         withoutLapsed(this.#state, names),
@@ -1115,12 +1117,21 @@ export class ChangeSet {
     });
   }
 
-  /** Takes back the last restore or undo. Resolves with the prompt whose message went back to the composer with that restore, if one did. */
+  /**
+   * Takes back the last restore or undo. Resolves with the prompt whose message went back to the composer with that restore, if one did. Files that
+   * somebody has changed since stay as they are: it rejects with their names once the others are back, and can be tried again.
+   */
   undoRestore(): Promise<TurnId | undefined> {
     return this.#run(async () => {
       const { undo, undoReview } = this.#state;
       const known = await Promise.all(undo.map(async ({ name }) => [name, await this.#present(name)] as const));
-      const { done, failure } = await this.#putAll(undo.map((one) => ({ ...one, target: one.present })));
+      const changed = undo.filter(({ left }, at) => left !== undefined && left !== known[at]?.[1]);
+      // Of a file that was moved, both places stay.
+      const apart = new Set(changed.flatMap(({ name, from = name }) => [name, from]));
+      const wanted = undo.filter(({ name, from = name }) => !apart.has(name) && !apart.has(from));
+      const { done, failure } = await this.#putAll(
+        wanted.map((one) => ({ ...one, target: one.present, ...(one.left === undefined ? {} : { known: one.left }) })),
+      );
       for (const { name, present, before, written, from, mode, modeBefore } of done) {
         this.#deps.undone.forget(name);
         if (before === undefined) {
@@ -1152,9 +1163,10 @@ export class ChangeSet {
       );
       await this.#restored(done.map(({ name }) => name));
       await this.#removeMade(done.flatMap(({ folders = [] }) => folders));
-      if (!failure) this.#state = withReviewThen(this.#state);
+      if (!failure) this.#state = withReviewThen(this.#state, apart);
       await this.#changed();
       if (failure) throw failure;
+      if (apart.size > 0) throw new Error(oneMessage([...apart].sort().map((name) => changedSince(shownName(this.#folders, name)).message)));
       return undoReview?.prompt;
     });
   }
@@ -1634,7 +1646,7 @@ export class ChangeSet {
         replaced = await this.#replaced(name);
         for (const one of replaced) known.set(one.name, await this.#present(one.name));
         await takeBack();
-        undo.push(...replaced);
+        undo.push(...(await Promise.all(replaced.map((one) => this.#withLeft(one)))));
       } catch (error) {
         reasons.push(messageOf(error));
         // Part of the file may have been taken back.
@@ -1765,6 +1777,11 @@ export class ChangeSet {
     const origin = one.from === undefined ? [] : [{ name: one.from, present: null }];
     const made = await this.#foldersFor([...origin, one]);
     return [...origin, one].map((each) => ({ ...each, folders: made.get(each.name) }));
+  }
+
+  /** With what is there now. */
+  async #withLeft(one: Replaced): Promise<Replaced> {
+    return this.#deps.effects.hasUnsaved(fileOf(this.#folders, one.name)) ? one : { ...one, left: await this.#present(one.name) };
   }
 
   #replacedBy(name: string, present: ContentKey): Replaced {

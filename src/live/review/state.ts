@@ -71,6 +71,8 @@ export interface ReviewCheckpoint {
 export interface Replaced {
   readonly name: string;
   readonly present: ContentKey;
+  /** What the restore left in its place; another content is somebody's work since. Not known of a text that was not saved. */
+  readonly left?: ContentKey | undefined;
   readonly before?: ContentKey | undefined;
   readonly written?: ContentKey | undefined;
   readonly from?: string | undefined;
@@ -181,6 +183,7 @@ const stored = z.object({
     z.object({
       name: z.string(),
       present: content,
+      left: optional(content),
       before: optional(content),
       written: optional(content),
       from: optional(z.string()),
@@ -481,9 +484,13 @@ export function reviewedThen(then: ReviewState, { checkpoints, tracked }: Review
   return { decided, tracked: [...then.tracked].filter(([name, one]) => !done.has(name) && tracked.get(name) !== one) };
 }
 
-/** The review is again as it was before a restore. */
-export function withReviewThen(state: ReviewState): ReviewState {
-  const { decided, tracked } = state.undoReview ?? { decided: [], tracked: [] };
+/** The review is again as it was before a restore, but for these files, which stayed as they are. */
+export function withReviewThen(state: ReviewState, apart: ReadonlySet<string>): ReviewState {
+  const { undoReview = { decided: [], tracked: [] } } = state;
+  const { tracked } = undoReview;
+  const isApart = ([, name]: ReviewedThen['decided'][number]) => apart.has(name);
+  const decided = undoReview.decided.filter((one) => !isApart(one));
+  const later = undoReview.decided.filter(isApart);
   const checkpoints = state.checkpoints.map((one) => {
     const then = (change: TurnChange): TurnChange => {
       const [, , review, hunks] = decided.find(([turnId, name]) => turnId === one.turnId && name === change.name) ?? [];
@@ -492,7 +499,12 @@ export function withReviewThen(state: ReviewState): ReviewState {
     };
     return { ...one, changes: one.changes.map(then) };
   });
-  return { ...state, checkpoints, tracked: new Map([...state.tracked, ...tracked]), undoReview: undefined };
+  return {
+    ...state,
+    checkpoints,
+    tracked: new Map([...state.tracked, ...tracked]),
+    undoReview: later.length > 0 ? { ...undoReview, decided: later, tracked: [] } : undefined,
+  };
 }
 
 /** Reopens changes whose undone lines the user brought back. */

@@ -885,6 +885,37 @@ test(
 );
 
 test(
+  'what the user has made of a file since a restore or an undo is not lost when that is taken back: the file stays, and is named',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\n', b: 'one\n', gone: 'one\n' });
+    await scene.turn('t', () => {
+      scene.write({ a: 'agent\n', b: 'agent\n', made: 'agent\n' });
+      rmSync(scene.path('gone'));
+    });
+    const state = () => [
+      scene.read('a'),
+      scene.read('b'),
+      existsSync(scene.path('made')) && scene.read('made'),
+      existsSync(scene.path('gone')),
+    ];
+    for (const back of [() => scene.changes.restore('t'), () => scene.changes.settleAll('undo')]) {
+      await back();
+      assert.deepEqual(state(), ['one\n', 'one\n', false, true]);
+      scene.write({ a: 'one\nmine\n', made: 'mine\n' });
+      await scene.reload().load();
+      await assert.rejects(scene.changes.undoRestore(), /^Error: a has changed in the meantime.*\nmade has changed/);
+      assert.deepEqual(state(), ['one\nmine\n', 'agent\n', 'mine\n', false]);
+      // Once the user has taken that back, the rest comes back, too.
+      scene.write({ a: 'one\n' });
+      rmSync(scene.path('made'));
+      await scene.changes.undoRestore();
+      assert.deepEqual(state(), ['agent\n', 'agent\n', 'agent\n', false]);
+      assert.deepEqual(scene.names, ['changed a', 'changed b', 'deleted gone', 'created made'], 'all is to be reviewed again');
+    }
+  }),
+);
+
+test(
   'a burst that was restored is said no more, and once more when the restore is undone',
   inScene(async (scene) => {
     scene.write({ old: '1' });
