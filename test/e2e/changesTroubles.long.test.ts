@@ -54,7 +54,7 @@ test(
     assert.equal(readFileSync(path.join(outside, 'c.txt'), 'utf8'), 'lib/c.txt agent\nmore\n');
     assert.equal(read('was/c.txt'), 'lib/c.txt agent\n');
     rmSync(path.join(storage, 'review', 'objects'), { recursive: true, maxRetries: 20, retryDelay: 100 });
-    await undo('b.txt', 'b.txt cannot be restored: the text before the change was not kept, or the file is not text.');
+    await undo('b.txt', 'b.txt stays as it is: Parley keeps no copy of it that could be brought back.');
     assert.deepEqual([read('b.txt'), readdirSync(inFolder('a.txt'))], ['b.txt agent\n', []]);
     await window.pictures('review/trouble-gone');
     await window.command('Parley: Keep All Changes');

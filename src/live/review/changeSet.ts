@@ -1128,7 +1128,8 @@ export class ChangeSet {
       const changed = undo.filter(({ left }, at) => left !== undefined && left !== known[at]?.[1]);
       // Of a file that was moved, both places stay.
       const apart = new Set(changed.flatMap(({ name, from = name }) => [name, from]));
-      const wanted = undo.filter(({ name, from = name }) => !apart.has(name) && !apart.has(from));
+      const gone = await this.#copiesGone(undo);
+      const wanted = undo.filter(({ name, from = name }) => !apart.has(name) && !apart.has(from) && !gone.has(name));
       const { done, failure } = await this.#putAll(
         wanted.map((one) => ({ ...one, target: one.present, ...(one.left === undefined ? {} : { known: one.left }) })),
       );
@@ -1163,12 +1164,26 @@ export class ChangeSet {
       );
       await this.#restored(done.map(({ name }) => name));
       await this.#removeMade(done.flatMap(({ folders = [] }) => folders));
-      if (!failure) this.#state = withReviewThen(this.#state, apart);
+      const left = [
+        ...[...gone].map((name) => notRestored(shownName(this.#folders, name))),
+        ...[...apart].sort().map((name) => changedSince(shownName(this.#folders, name)).message),
+      ];
+      if (!failure) this.#state = withReviewThen(this.#state, new Set([...apart, ...gone]));
       await this.#changed();
       if (failure) throw failure;
-      if (apart.size > 0) throw new Error(oneMessage([...apart].sort().map((name) => changedSince(shownName(this.#folders, name)).message)));
+      if (left.length > 0) throw new Error(oneMessage(left));
       return undoReview?.prompt;
     });
+  }
+
+  /** Those of the files whose content is kept nowhere any more, or never was: all but what one of the others is now. */
+  async #copiesGone(files: readonly Replaced[]): Promise<ReadonlySet<string>> {
+    const moved = await this.#movedAmong(files.map((one) => ({ name: one.name, target: one.present })));
+    const here = new Set([...moved.keys()].map(({ name }) => name));
+    const gone = new Set<string>();
+    for (const { name, present } of files)
+      if (present !== null && !here.has(name) && (!isRestorable(present) || (await this.#isLost(present)))) gone.add(name);
+    return gone;
   }
 
   /** The remaining work on files that a restore has written. */
@@ -1834,6 +1849,8 @@ export class ChangeSet {
     const bytes = await this.#bytesOf(change.before, name);
     const isAsLeft = present === null || (present === change.after && change.written === undefined);
     this.#checkLinks(name, [change.before, change.after, present], isAsLeft);
+    // What could not be brought back again is not taken away either, as a restore does it.
+    if (bytes === null && present !== null && !isRestorable(present)) throw new Error(notRestored(name));
     if (isAsLeft && !this.#deps.effects.hasUnsaved(file)) {
       const was = await this.#textOf(present);
       await this.#put(name, bytes, present, change.mode);
@@ -2331,5 +2348,5 @@ function unsavedAndWritten(name: string): string {
 
 /** Binary, too large, or its content is gone from the store. */
 function notRestored(name: string): string {
-  return t('{0} cannot be restored: the text before the change was not kept, or the file is not text.', name);
+  return t('{0} stays as it is: Parley keeps no copy of it that could be brought back.', name);
 }

@@ -627,7 +627,7 @@ test(
     ]);
     await scene.changes.restore('t');
     assert.deepEqual([scene.read('a'), statSync(scene.path('big')).size], ['one\n', size + 5]);
-    await assert.rejects(scene.changes.settle(scene.path('big'), 'undo'), /was not kept/);
+    await assert.rejects(scene.changes.settle(scene.path('big'), 'undo'), /keeps no copy/);
     await scene.changes.settle(scene.path('big'), 'keep');
     assert.deepEqual(scene.names, []);
   }),
@@ -704,7 +704,7 @@ test(
     assert.equal(await scene.changes.segments(scene.path('damaged')), undefined, 'as its editor asks');
     assert.deepEqual(gone('damaged'), said);
     rmSync(path.join(scene.state, 'objects'), { recursive: true });
-    await assert.rejects(scene.changes.settle(scene.path('a'), 'undo'), /was not kept/);
+    await assert.rejects(scene.changes.settle(scene.path('a'), 'undo'), /keeps no copy/);
     assert.deepEqual([gone('a'), gone('b')], [said, [false, undefined, 'open', undefined]]);
     await scene.reload().load();
     assert.deepEqual([gone('a'), gone('b'), gone('c')], [said, said, said]);
@@ -769,7 +769,7 @@ test(
     await scene.turn('t2', () => scene.write({ a: numbered(10, (at) => (at === 2 ? 'agent' : at === 7 ? 'again' : undefined)) }));
     await scene.changes.settle(scene.path('made'), 'undo');
     await scene.changes.settle(scene.path('a'), 'keep');
-    await assert.rejects(scene.changes.settle(scene.path('huge'), 'undo'), /was not kept/);
+    await assert.rejects(scene.changes.settle(scene.path('huge'), 'undo'), /keeps no copy/);
     await scene.changes.settle(scene.path('huge'), 'keep');
     await scene.reload().load();
     assert.deepEqual(review(scene, 't1').toSorted(), [
@@ -916,6 +916,22 @@ test(
 );
 
 test(
+  'a file that the agent made and no copy is kept of is not undone; one whose copy is gone keeps no other from coming back',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\n' });
+    scene.reload({ ...usualLimits, fileBytes: 100 });
+    await scene.turn('t', () => scene.write({ a: 'agent\n', big: 'x'.repeat(200), lost: 'agent, too\n' }));
+    await assert.rejects(scene.changes.settleAll('undo'), /^Error: big stays as it is: Parley keeps no copy/);
+    assert.deepEqual([scene.read('a'), scene.read('big').length, existsSync(scene.path('lost'))], ['one\n', 200, false]);
+    const hash = createHash('sha256').update('agent, too\n').digest('hex');
+    rmSync(path.join(scene.state, 'objects', hash.slice(0, 2), hash.slice(2)));
+    await scene.reload().load();
+    await assert.rejects(scene.changes.undoRestore(), /^Error: lost stays as it is/);
+    assert.deepEqual([scene.read('a'), existsSync(scene.path('lost'))], ['agent\n', false]);
+  }),
+);
+
+test(
   'a burst that was restored is said no more, and once more when the restore is undone',
   inScene(async (scene) => {
     scene.write({ old: '1' });
@@ -1023,7 +1039,7 @@ test(
         ['removed', undefined, true, gone],
       ],
     );
-    await assert.rejects(scene.changes.settleAll('undo'), /a cannot be restored: the text before the change was not kept/);
+    await assert.rejects(scene.changes.settleAll('undo'), /a stays as it is: Parley keeps no copy/);
     assert.deepEqual([scene.read('a'), scene.read('old'), existsSync(scene.path('new'))], ['two\n', numbered(9), false]);
     await scene.reload().load();
     assert.equal(scene.changes.turnFiles('t')?.files.find(({ review }) => review === 'unkept')?.whyUnkept, gone);
@@ -1043,7 +1059,7 @@ test(
       [scene.changes.files[0]?.whyUnkept, scene.changes.turnFiles('t')?.files[0]?.whyUnkept],
       Array(2).fill('no space left'),
     );
-    await assert.rejects(scene.changes.settle(scene.path('a'), 'undo'), /was not kept/);
+    await assert.rejects(scene.changes.settle(scene.path('a'), 'undo'), /keeps no copy/);
     scene.write({ a: 'one\n' });
     await scene.changes.startTurn('t2');
     assert.equal(scene.changes.trouble, 'no space left');
@@ -2481,7 +2497,8 @@ test(
       () => true,
       () => false,
     );
-    assert.equal(undone, before !== 'large', file);
+    // A file that is too large to be kept is not taken away: nothing could bring it back.
+    assert.equal(undone, before !== 'large' && !(before === 'none' && after === 'large'), file);
     assert.deepEqual(now(), undone ? was : left, file);
     // What was too large is not kept.
     if (after === 'large') return;
@@ -2636,7 +2653,7 @@ test(
     scene.write({ big: numbered(20), small: 'one\n' });
     await scene.turn('t', () => scene.write({ big: numbered(21), small: 'two\n' }));
     assert.deepEqual(review(scene, 't'), ['big changed unkept', 'small changed open +1 -1']);
-    await assert.rejects(scene.changes.settleTurn('t', 'undo'), /big cannot be restored/);
+    await assert.rejects(scene.changes.settleTurn('t', 'undo'), /big stays as it is/);
     assert.deepEqual([scene.read('small'), scene.read('big'), scene.names], ['one\n', numbered(21), ['changed big']]);
     await scene.changes.settleTurn('t', 'keep');
     assert.deepEqual([scene.names, review(scene, 't')], [[], ['big changed kept', 'small changed undone +1 -1']]);

@@ -77,7 +77,7 @@ test('what the agent writes, makes and deletes while the files are still read is
     const unread = [...rows.values()].filter(({ review }) => review === 'unkept');
     assert.deepEqual([...new Set(unread.map((one) => one.whyUnkept))], ['The files before this prompt are not known.']);
     // Undoing all leaves none of these without a word.
-    await assert.rejects(set.settleAll('undo'), /cannot be restored: the text before the change was not kept/);
+    await assert.rejects(set.settleAll('undo'), /keeps no copy of it/);
     assert.deepEqual(set.files.map((one) => one.name).sort(), unread.map((one) => path.basename(one.path)).sort());
     const written = unread.filter(({ change }) => change === 'changed');
     for (const { path: left } of written) assert.match(readFileSync(left, 'utf8'), /^after/);
@@ -160,7 +160,7 @@ test('a file that another one was renamed over before anything was listed is not
     await set.look(undefined, true);
     const [row] = set.files.filter(({ name }) => name === 'replaced');
     assert.deepEqual([row?.kind, row?.unkept, row?.whyUnkept], ['changed', true, 'The files before this prompt are not known.']);
-    await assert.rejects(set.settle(file('replaced'), 'undo'), /cannot be restored/);
+    await assert.rejects(set.settle(file('replaced'), 'undo'), /keeps no copy of it/);
     assert.equal((await set.preview('t'))?.files.find(({ name }) => name === 'replaced')?.how, 'unknown');
     assert.equal(readFileSync(file('replaced'), 'utf8'), 'after\n');
   }));
