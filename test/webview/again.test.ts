@@ -56,8 +56,10 @@ test('an edit whose turn is gone is none any more, and only the last turn can be
     { type: 'turn.started', turnId: 'three', at: 3, prompt: [{ type: 'text', text: 'x' }] },
     { type: 'turn.ended', turnId: 'three', at: 4, status: 'failed', error: { message: 'no', next: ['retry', 'showLog'] } },
   );
-  const labels = () => [...stage.root.querySelectorAll('.fault .button')].map((one) => one.textContent?.trim());
+  const labels = () => [...stage.root.querySelectorAll('.fault .actions > :not(.icon-button)')].map((one) => one.textContent?.trim());
   assert.deepEqual(labels(), ['Try again', 'Show Log']);
+  assert.equal(stage.root.querySelector('.fault .button')?.textContent, stage.root.querySelector('.fault .button.primary')?.textContent);
+  assert.equal(stage.root.querySelectorAll('.fault .button').length, 1, 'one remedy stands out');
   button(stage, EDIT, 2)?.click();
   await stage.settle();
   assert.ok(stage.root.querySelector('.editing'));

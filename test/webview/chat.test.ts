@@ -327,7 +327,7 @@ test('a missing login has one remedy: the model of the included agent, or the si
     const stage = await Stage.open(session({ turns: [turn({ status: 'failed', error })] }), { lines });
     stage.post({ type: 'sessions', list: lines, active: 's1', profiles: [{ id: 'p', name: 'A', ...model }] });
     await stage.settle();
-    return stage.all('.fault .button').map((button) => button.textContent);
+    return stage.all('.fault .actions > :not(.icon-button)').map((button) => button.textContent);
   };
   assert.deepEqual(await remedies({ model: '' }), ['Configure Model', 'Try again']);
   assert.deepEqual(await remedies({}), ['Sign in', 'Try again']);
@@ -335,7 +335,7 @@ test('a missing login has one remedy: the model of the included agent, or the si
 
 test('a turn that broke off with its agent says why and what helps, in one place, before and after another agent is there', async () => {
   const stage = await Stage.open(session({ turns: [turn({ status: 'running' })] }));
-  const remedies = () => stage.all('.fault .button').map((button) => button.textContent);
+  const remedies = () => stage.all('.fault .actions > :not(.icon-button)').map((button) => button.textContent);
   await stage.happen({
     type: 'link.closed',
     reason: 'qwen ended with exit code 53.',
@@ -706,7 +706,7 @@ test('a call without a clock in its row may be silent, beside one that has a clo
 test('what goes on with a turn is offered at the last one alone', async () => {
   const error = { message: 'The agent ended.', next: ['retry', 'continue', 'showLog'] } as const;
   const stage = await Stage.open(session({ turns: [turn({ status: 'failed', error })] }));
-  const offered = () => stage.all('.fault .actions .button').map((one) => one.textContent);
+  const offered = () => stage.all('.fault .actions > :not(.icon-button)').map((one) => one.textContent);
   assert.deepEqual(offered(), ['Try again', 'Continue', 'Show Log']);
   await stage.happen(
     { type: 'turn.started', turnId: 't2', at: 1, prompt: [{ type: 'text', text: 'Go on' }] },

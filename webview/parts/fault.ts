@@ -7,21 +7,22 @@ import { commandTitle, t, visible } from '../strings.ts';
 import type { View } from '../view.ts';
 import { fold, plainText } from './fold.ts';
 
-/** Buttons for the remedies that fit the agent. */
+/** Buttons for the remedies that fit the agent: the first stands out, the others are quiet. `beside`: more of them, at the end of the row. */
 export function remedies(
   view: View,
   next: readonly Remedy[] | undefined,
   look: 'primary' | 'plain' = 'primary',
+  beside: unknown = nothing,
 ): TemplateResult | typeof nothing {
   // Our model setting is for the included agent; all others bring their own sign-in.
   const unfit: Remedy = view.profile?.model === undefined ? 'configureModel' : 'signIn';
   const fitting = (next ?? []).filter((remedy) => remedy !== unfit);
-  if (fitting.length === 0 || isRecorded(view.session)) return nothing;
+  if ((fitting.length === 0 && beside === nothing) || isRecorded(view.session)) return nothing;
   return html`<div class="actions">
     ${fitting.map(
       (remedy, index) =>
-        html`<button class=${index === 0 && look === 'primary' ? 'button primary' : 'button'} type="button" @click=${() => view.act.remedy(remedy)}>${remedyLabel(remedy)}</button>`,
-    )}
+        html`<button class=${look === 'plain' ? 'button' : index === 0 ? 'button primary' : 'ghost'} type="button" @click=${() => view.act.remedy(remedy)}>${remedyLabel(remedy)}</button>`,
+    )}${beside}
   </div>`;
 }
 
@@ -52,14 +53,14 @@ export function faultView(
   key: string,
   fault: Fault,
   level: 'error' | 'warn' = 'error',
-  more: unknown = nothing,
+  more: { readonly beside?: unknown; readonly below?: unknown } = {},
 ): TemplateResult {
   return html`<div class="fault level-${level}">
     ${iconOf(level === 'error' ? 'error' : 'warning')}
     <div class="fault-text">
       <span class="sr-only">${level === 'error' ? t('Error') : t('Warning')}: </span>${plainText(view, `${key}:fault`, visibleText(fault.message))}
       ${fault.code === undefined || isBareNumber(fault.code) ? nothing : html`<span class="faint">${visible(fault.code)}</span>`}
-      ${remedies(view, fault.next)}${more}
+      ${remedies(view, fault.next, 'primary', more.beside)}${more.below ?? nothing}
     </div>
   </div>`;
 }

@@ -128,7 +128,7 @@ function isLastFailed({ session }: View, turn: Turn): boolean {
 /** A button that puts the message of a failed turn back to edit it. */
 export function backView(view: View, turn: Turn): TemplateResult | typeof nothing {
   if (turn.prompt.length === 0) return nothing;
-  return html`<button class="text-button" type="button" @click=${() => view.act.editMessage(turn.id, 'append')}>${iconOf('edit')}${commandTitle('Edit Message and Send It Again')}</button>`;
+  return small('edit', commandTitle('Edit Message and Send It Again'), () => view.act.editMessage(turn.id, 'append'));
 }
 
 /** The turn being edited. A missing turn was edited already, or taken back: a reload may restore a draft from before that. */

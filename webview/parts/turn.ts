@@ -183,10 +183,10 @@ function endsInStopped({ parts }: Turn): boolean {
 function endView(view: View, turn: Turn): unknown {
   const { error } = turn;
   const last = turn === view.session.turns.at(-1);
-  const again = error && turn.status === 'failed' && last ? backView(view, turn) : nothing;
+  const beside = error && turn.status === 'failed' && last ? backView(view, turn) : nothing;
   const gone = error && last ? closedLinkInTurn(view.session) : undefined;
   const shown = error && (last ? error : notAgain(error));
-  const more = html`${again}${error && gone ? linkDetail(view, gone, besides(error, gone)) : nothing}`;
+  const more = { beside, below: error && gone ? linkDetail(view, gone, besides(error, gone)) : nothing };
   return html`${shown ? faultView(view, turn.id, shown, turn.status === 'failed' ? 'error' : 'warn', more) : nothing}
     ${turn.status === 'cancelled' && !(turn.stop === undefined && endsInStopped(turn)) ? html`<p class="faint ended">${t('Stopped')}${turn.stop === undefined ? '' : html` · <bdi>${turn.stop}</bdi>`}</p>` : nothing}
     ${turn.stop !== undefined && turn.status !== 'cancelled' ? html`<p class="faint ended"><bdi>${turn.stop}</bdi></p>` : nothing}
