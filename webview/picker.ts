@@ -1,8 +1,10 @@
+import { ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { ModelLine } from '../src/bridge/contract.ts';
 import type { SessionOption } from '../src/session/model.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { best } from './completion.ts';
+import { fitBar } from './fitBar.ts';
 import { iconOf } from './icons.ts';
 import { commandTitle, t } from './strings.ts';
 import { usageText } from './usage.ts';
@@ -39,7 +41,7 @@ export function pillView(view: View): TemplateResult | typeof nothing {
     [...new Set([agent.name, own, ...parts, ...switchedOn(session.options), usageText(session)])].filter(Boolean).join(' · '),
   );
   const open = popup?.kind === 'picker';
-  return html`<button class="pill agent" type="button" id=${PICKER_ID} title=${title} aria-haspopup="dialog" aria-expanded=${String(open)} data-state=${session.link.state}
+  return html`<button ${ref(fitBar)} class="pill agent" type="button" id=${PICKER_ID} title=${title} aria-haspopup="dialog" aria-expanded=${String(open)} data-state=${session.link.state}
     @click=${() => (open ? view.act.show(undefined) : openPicker(view))}>
     <span class="pill-text"><bdi class=${model === undefined ? nothing : 'pill-agent'}>${visibleText(agent.name)}</bdi>${
       model === undefined ? nothing : html`<bdi class="pill-model">${visibleText(model)}</bdi>`

@@ -167,15 +167,22 @@ test(
 );
 
 test(
-  'the model is whole in its button, also while a turn runs and the context is counted; the tooltip has the rest',
+  'no word of the button for model and mode is cut, also while a turn runs, the context is counted and a draft waits; the tooltip has the rest',
   inWindow(async ({ window }) => {
     const { chat } = window;
     agent.update({ sessionUpdate: 'usage_update', used: 31_000, size: 128_000 });
     await chat.frame.locator('[role="meter"]').waitFor({ state: 'attached' });
-    for (const width of WIDTHS) {
-      await window.chatWidth(width);
+    const [narrow, wide] = WIDTHS;
+    for (const [width, draft] of [
+      [narrow, ''],
+      [wide, ''],
+      [wide, 'And then'],
+    ] as const) {
+      await window.chatWidth(width ?? 0);
+      await chat.frame.locator('.composer-text').fill(draft);
       await isWhole(chat.frame.locator('.pill-model'), chat.frame.locator('.pill'));
       const shown = chat.frame.locator('.pill-text > :visible').last();
+      await isWhole(shown, chat.frame.locator('.pill'));
       const arrow = chat.frame.locator('.pill > .icon');
       const gap = async () => {
         const [words, behind] = [await shown.boundingBox(), await arrow.boundingBox()];
@@ -183,6 +190,7 @@ test(
       };
       await until(async () => (await gap()) < 6, `${width} px: the arrow stands behind the words`);
     }
+    await chat.frame.locator('.composer-text').fill('');
     const title = await chat.frame.locator('.pill').getAttribute('title');
     assert.match(title ?? '', /Gemini 3 Pro Preview · Ask before edits · Context 24 % full/);
   }),
