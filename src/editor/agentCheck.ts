@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { inSentences } from '../base/l10n.ts';
 import type { AsideFailure } from '../live/asideRequest.ts';
 import type { AgentCheck, Finding } from '../live/checkAgent.ts';
 import type { Profile } from '../live/profiles.ts';
@@ -6,6 +7,7 @@ import { durationText } from '../session/callWords.ts';
 import type { Agents } from './agents.ts';
 import { plainLabel } from './approvals/rowText.ts';
 import { commandTitle } from './commandTitle.ts';
+import { withoutSecrets } from './redact.ts';
 
 /** Starts a check of an agent. */
 export type StartCheck = (profile: Profile) => AgentCheck;
@@ -101,8 +103,9 @@ export function remedyTitle({ next }: AsideFailure): string {
 
 function words(found: Finding): string {
   if (found.ok) return durationText(found.ms);
+  const told = found.lastLine === undefined ? found.reason : inSentences(found.reason, found.lastLine);
   // A notification draws links; the words are the agent's.
-  return plainLabel(found.reason.slice(0, 300)).replaceAll('](', ']\u200b(');
+  return plainLabel(withoutSecrets(told).slice(0, 300)).replaceAll('](', ']\u200b(');
 }
 
 /** Opens a terminal with the agent's own sign-in command, ready to run; without a sign-in as remedy, opens the log. */

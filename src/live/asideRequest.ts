@@ -19,6 +19,8 @@ export const noPorts: Ports = { tools: [], files: { read: refused, write: refuse
 export interface AsideFailure {
   readonly ok: false;
   readonly reason: string;
+  /** The last line that the program wrote before it ended; it may hold secrets. */
+  readonly lastLine?: string;
   readonly next: readonly Remedy[];
 }
 export type AsideAnswer = { readonly ok: true; readonly text: string } | AsideFailure;

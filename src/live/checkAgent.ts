@@ -1,5 +1,6 @@
 import { t } from '../base/l10n.ts';
 import type { Content, Session } from '../session/model.ts';
+import type { ClosedLink } from '../session/select.ts';
 import { type AsideDeps, type AsideFailure, converseAside, whenFound } from './asideRequest.ts';
 import type { Profile } from './profiles.ts';
 
@@ -47,15 +48,21 @@ export function checkAgent(profile: Profile, cwd: string, deps: AsideDeps & { re
 function connectionOf({ link, asks }: Session, ms: number): Finding | undefined {
   const [ask] = asks;
   if (ask) return { ok: false, reason: ask.title, next: ['signIn'] };
-  if (link.state === 'closed') return { ok: false, reason: link.reason, next: link.next ?? [] };
+  if (link.state === 'closed') return endOf(link);
   return link.state === 'ready' ? { ok: true, ms } : undefined;
+}
+
+/** Why the program has ended, with its last words: most say there what they lack. */
+function endOf({ reason, detail, next = [] }: ClosedLink): AsideFailure {
+  const lastLine = detail?.trim().split('\n').at(-1)?.trim();
+  return { ok: false, reason, ...(lastLine ? { lastLine } : {}), next };
 }
 
 /** The finding about the model: a call or an ask proves that it answers. A text may be the program's own words about what failed, until its turn ends well. */
 function modelOf({ turns, asks, link }: Session, ms: number): Finding | undefined {
   const turn = turns.at(-1);
   if (turn?.error) return { ok: false, reason: turn.error.message, next: turn.error.next ?? [] };
-  if (link.state === 'closed') return { ok: false, reason: link.reason, next: link.next ?? [] };
+  if (link.state === 'closed') return endOf(link);
   const [ask] = asks;
   if (ask?.kind === 'question') return { ok: false, reason: ask.title, next: ['signIn'] };
   if (!turn) return undefined;

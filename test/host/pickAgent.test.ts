@@ -65,6 +65,20 @@ describe('the check of an agent that was just installed', () => {
     vscode.window.terminals.at(-1)?.dispose();
   });
 
+  it('has the last line of the program that ended, without secrets', async () => {
+    const { shown, notices } = answering();
+    const key = 'sk-0123456789abcdef0123';
+    const ended: Finding = {
+      ok: false,
+      reason: 'Mine stopped unexpectedly.',
+      lastLine: `Please log in: ${key} is no key`,
+      next: ['showLog'],
+    };
+    await showCheck(profile, { version }, () => checkOf(works, ended), notices);
+    assert.match(shown.at(-1) ?? '', /Connection: Mine stopped unexpectedly\. Please log in: .* is no key \| Show Log/);
+    assert.ok(!shown.join().includes(key));
+  });
+
   it('runs again when the user wants it, with the earlier one ended', async () => {
     const found: Finding[] = [{ ok: false, reason: 'No model', next: [] }, works];
     let running = 0;

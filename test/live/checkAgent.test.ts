@@ -44,10 +44,10 @@ test('an agent that shakes hands and answers is fine, and is ended with the chec
 
 test('an agent that ends before it is ready says why, of its connection and of its model', async () => {
   const { check, agent, warnings } = await checked();
-  agent.say({ type: 'link.closed', reason: 'no such option', detail: 'usage: x', next: ['showLog'], at: 1 });
-  const expected = { ok: false, reason: 'no such option', next: ['showLog'] };
+  agent.say({ type: 'link.closed', reason: 'no such option', detail: 'exit 41\n\nusage: x\nPlease log in\n', next: ['showLog'], at: 1 });
+  const expected = { ok: false, reason: 'no such option', lastLine: 'Please log in', next: ['showLog'] };
   assert.deepEqual([await check.connection, await check.model], [expected, expected]);
-  assert.deepEqual(warnings, ['X: no such option\nusage: x']);
+  assert.deepEqual(warnings, ['X: no such option\nexit 41\n\nusage: x\nPlease log in\n']);
   check.end();
 });
 
