@@ -33,6 +33,7 @@ import type { ReviewDocuments } from './review/documents.ts';
 import { FileHunks } from './review/fileHunks.ts';
 import { wayBackFromDiff, wayOutOfDiff } from './review/leaveDiff.ts';
 import { showProposalLenses } from './review/proposalLenses.ts';
+import { ProposedFiles } from './review/proposedFiles.ts';
 import { closeRemovedFiles } from './review/removedFiles.ts';
 import { restoreText } from './review/restoredTexts.ts';
 import { Review } from './review/review.ts';
@@ -184,6 +185,7 @@ function buildSurfaces(
   const inputs = life.own(new QuickInputs(() => restoreFocus(true)));
   const rules = life.own(new ApprovalRules(core.rules, sessions, inputs));
   const review = life.own(new Review(sessions, core.documents, log, core.changeSets));
+  const proposed = life.own(new ProposedFiles(sessions));
   const hunks = life.own(new FileHunks(core.changeSets, bases, log));
   life.own(followSaves(core.changeSets));
   const changes = life.own(new ChangesReview(sessions, core.changeSets, hunks, inputs, log));
@@ -208,7 +210,7 @@ function buildSurfaces(
       look: (sessionId, askId, at) => void review.look(sessionId, askId, at).catch(failed('What is asked could not be opened')),
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
       diffsClosed: async (sessionId, askId) => void (await review.diffsClosed(sessionId, askId)),
-      edited: (sessionId, askId) => review.edited(sessionId, askId),
+      edited: (sessionId, askId) => proposed.compare(sessionId, askId).then(() => review.edited(sessionId, askId)),
       keep: (text) => void chat.insert([{ type: 'text', text }]).catch(failed('Feedback could not be kept')),
       addSessionRule: (sessionId, rule) => void core.rules.addForSession(sessionId, rule).catch(failed('A rule could not be kept')),
       makeRule: (sessionId, ask, shown) => rules.make(sessionId, ask, shown),

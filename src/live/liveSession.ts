@@ -218,7 +218,7 @@ export class LiveSession implements HostedSession {
       case 'answer':
         return this.#answer(intent.askId, intent.answer);
       case 'revise':
-        return this.#emit({ type: 'ask.revised', askId: intent.askId, diffs: intent.diffs });
+        return this.#emit({ ...intent, type: 'ask.revised' });
       case 'stopCall':
       case 'stopTerminal':
       case 'setMode':

@@ -22,6 +22,7 @@ import { operandsBesides, writtenFiles } from './writtenFiles.ts';
 /** The reasons to give an approval a second look, the worst first. */
 export const DANGER_KINDS = [
   'answers',
+  'changed',
   'root',
   'pipe',
   'hidden',
@@ -49,7 +50,7 @@ export interface Danger {
   readonly at?: { readonly from: number; readonly to: number };
   /** The consumer that follows the file's instructions, for `steers`. */
   readonly why?: GuardReason;
-  /** For `hidden` in a change: the character, written out, and where it is. */
+  /** For `hidden` in a change: the character, written out, and where it is. For `changed`: the file. */
   readonly seen?: string;
   /** For `unsure`: the length of a text of which only the beginning and the end were judged. */
   readonly long?: number;
@@ -57,7 +58,7 @@ export interface Danger {
   readonly grave?: boolean;
 }
 
-const GRAVE: ReadonlySet<DangerKind> = new Set(['answers', 'root', 'pipe', 'hidden', 'outside', 'steers']);
+const GRAVE: ReadonlySet<DangerKind> = new Set(['answers', 'changed', 'root', 'pipe', 'hidden', 'outside', 'steers']);
 
 /**
  * True when one of these is grave: then no surface focuses an answer that allows, and nothing wider than once is offered. Build files change

@@ -38,6 +38,8 @@ export function dangersOf(ask: Approval, cwd: string): readonly Danger[] {
 function judged(ask: Approval, cwd: string): readonly Danger[] {
   const all: Danger[] = [];
   if (misleadingOptions(ask).size > 0) all.push({ kind: 'answers' });
+  const [changed] = ask.stale ?? [];
+  if (changed) all.push({ kind: 'changed', seen: shortName(changed.path, cwd) });
   if (saysByTitle(ask) && misleads(ask.title)) all.push({ kind: 'hidden' });
   if (ask.toolKind === 'execute') all.push(...inWordsOnly(ask, cwd));
   else if (ask.toolKind === undefined || ask.toolKind === 'other') all.push(...inUntoldWords(ask, cwd));
@@ -278,10 +280,13 @@ function inChanges(diffs: readonly Diff[], cwd: string): readonly Danger[] {
     const found = firstAdded(before ?? '', after);
     if (!found) continue;
     const line = after.slice(0, found.index).split('\n').length;
-    const name = [...visibleText(relativePath(path, cwd))].slice(-60).join('');
-    return [{ kind: 'hidden', seen: `${writtenOut(found.character)} ${name}:${line}` }];
+    return [{ kind: 'hidden', seen: `${writtenOut(found.character)} ${shortName(path, cwd)}:${line}` }];
   }
   return [];
+}
+
+function shortName(path: string, cwd: string): string {
+  return [...visibleText(relativePath(path, cwd))].slice(-60).join('');
 }
 
 /** The first character that misleads in a line that the text before does not have. */

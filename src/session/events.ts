@@ -100,8 +100,8 @@ export type SessionEvent =
   | { readonly type: 'ask.changed'; readonly ask: Ask }
   /** An answer is on its way to the agent. Once the ask closes as answered, its call keeps the decision. */
   | { readonly type: 'ask.decided'; readonly askId: AskId; readonly decision: Decision }
-  /** The user changed the proposal; without diffs the original proposal applies again. */
-  | { readonly type: 'ask.revised'; readonly askId: AskId; readonly diffs: readonly Diff[] }
+  /** The user changed the proposal, or its files (`stale`; absent: as before); without diffs the original proposal applies again. */
+  | { readonly type: 'ask.revised'; readonly askId: AskId; readonly diffs: readonly Diff[]; readonly stale?: readonly Diff[] }
   | { readonly type: 'ask.closed'; readonly askId: AskId; readonly how: 'answered' | 'cancelled' | 'withdrawn' }
   | { readonly type: 'corrections.set'; readonly texts: readonly string[] }
   | { readonly type: 'queue.set'; readonly queue: readonly QueuedPrompt[] }

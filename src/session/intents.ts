@@ -25,8 +25,8 @@ export type Intent =
   | { readonly type: 'stopCall'; readonly callId: CallId }
   | { readonly type: 'stopTerminal'; readonly terminalId: string }
   | { readonly type: 'answer'; readonly askId: AskId; readonly answer: Answer }
-  /** Changes the proposal before the answer; without diffs the original proposal applies again. */
-  | { readonly type: 'revise'; readonly askId: AskId; readonly diffs: readonly Diff[] }
+  /** Changes the proposal before the answer, or tells of its changed files, as `ask.revised` does; without diffs the original proposal applies again. */
+  | { readonly type: 'revise'; readonly askId: AskId; readonly diffs: readonly Diff[]; readonly stale?: readonly Diff[] }
   | { readonly type: 'setMode'; readonly modeId: string }
   /** A boolean for a switch, a choice's value for a choice. */
   | { readonly type: 'setOption'; readonly optionId: string; readonly value: string | boolean };

@@ -318,6 +318,8 @@ export interface Approval {
    * agent has made its edit.
    */
   readonly revised?: readonly Diff[];
+  /** What an allowance would change now in files that have changed since the user was asked, in the place of the agent's diffs of them. */
+  readonly stale?: readonly Diff[];
   /** Its answer carries no words, whatever the agent offers. */
   readonly wordless?: true;
   /** Parley's own, not the agent's. */

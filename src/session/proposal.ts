@@ -96,6 +96,25 @@ function lineOfUnchanged(present: ReturnType<typeof hunksOfSegments>, from: numb
   return from + shift;
 }
 
+/**
+ * What the proposal for one file would change in it `now`, where that is no longer what it was when the file was as `then`; undefined where it is.
+ * Texts as `pendingSides` takes them. Excerpts merely need their places: without these they are shown as they came.
+ */
+export function changedSince(
+  diffs: readonly Diff[],
+  then: string | null | undefined,
+  now: string | null | undefined,
+): readonly Diff[] | undefined {
+  const [was, is] = [then, now].map((text) => (typeof text === 'string' ? plain(text) : text));
+  if (was === is) return undefined;
+  if (is === undefined) return diffs;
+  const whole = diffs.findLast((diff) => !diff.excerpt && !diff.summary);
+  // The agent may have known of the change before it asked.
+  if (whole) return is === (whole.before === null ? null : plain(whole.before)) ? undefined : [{ ...whole, before: is }];
+  if (!pendingSides(diffs, was).ok || pendingSides(diffs, is).ok) return undefined;
+  return diffs.map((diff) => ({ ...diff, excerpt: { ...diff.excerpt, unplaced: true } }));
+}
+
 /** A file of an allowed edit for which the user wants another text than the agent writes. */
 export interface Amendment {
   /** As the agent names it. */

@@ -7,7 +7,6 @@ import type {
   AskId,
   CallId,
   Decision,
-  Diff,
   Notice,
   Part,
   Plan,
@@ -113,7 +112,7 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'ask.opened':
       return openAsk(session, event.ask);
     case 'ask.revised':
-      return reviseAsk(session, event.askId, event.diffs);
+      return reviseAsk(session, event);
     case 'ask.changed':
       return changeAsk(session, event.ask);
     case 'ask.decided':
@@ -408,12 +407,15 @@ function openAsk(session: Session, ask: Ask): Session {
   return { ...session, asks: [...session.asks, ask] };
 }
 
-function reviseAsk(session: Session, id: AskId, diffs: readonly Diff[]): Session {
-  const at = session.asks.findIndex((ask) => ask.id === id);
+function reviseAsk(session: Session, { askId, diffs, stale }: Extract<SessionEvent, { type: 'ask.revised' }>): Session {
+  const at = session.asks.findIndex((ask) => ask.id === askId);
   const ask = session.asks[at];
-  if (ask?.kind !== 'approval' || ask.detail.type !== 'edit' || (diffs.length === 0 && !ask.revised)) return session;
-  const { revised: _, ...proposed } = ask;
-  return { ...session, asks: session.asks.with(at, diffs.length === 0 ? proposed : { ...proposed, revised: diffs }) };
+  if (ask?.kind !== 'approval' || ask.detail.type !== 'edit') return session;
+  const { revised, stale: known, ...proposed } = ask;
+  const changed = stale ?? known ?? [];
+  if (diffs.length === 0 && changed.length === 0 && !revised && !known) return session;
+  const now = { ...proposed, ...(diffs.length > 0 ? { revised: diffs } : {}), ...(changed.length > 0 ? { stale: changed } : {}) };
+  return { ...session, asks: session.asks.with(at, now) };
 }
 
 /** Replaces an ask and keeps the user's changes to the proposal. */
@@ -422,8 +424,9 @@ function changeAsk(session: Session, ask: Ask): Session {
   const open = session.asks[at];
   if (open?.kind !== ask.kind) return session;
   const revised = open.kind === 'approval' && open.revised ? { revised: open.revised } : {};
+  const stale = open.kind === 'approval' && open.stale ? { stale: open.stale } : {};
   const decision = open.decision ? { decision: open.decision } : {};
-  return { ...session, asks: session.asks.with(at, { ...ask, ...revised, ...decision }) };
+  return { ...session, asks: session.asks.with(at, { ...ask, ...revised, ...stale, ...decision }) };
 }
 
 function decideAsk(session: Session, id: AskId, decision: Decision): Session {

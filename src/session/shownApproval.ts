@@ -120,9 +120,10 @@ export function revisedWords(ask: Approval): string {
   return carriesEdits(ask) || isAllLeftOut(ask) ? t('edited by you') : `${t('edited by you')} · ${afterwards}`;
 }
 
-/** The diffs of an approval, with the user's changes to them. */
-export function shownDiffs({ revised = [] }: Pick<Approval, 'revised'>, diffs: readonly Diff[]): readonly Diff[] {
-  return [...diffs.filter((diff) => !revised.some((one) => one.path === diff.path)), ...revised];
+/** The diffs of an approval, with the user's changes to them and to their files. */
+export function shownDiffs({ revised = [], stale = [] }: Pick<Approval, 'revised' | 'stale'>, diffs: readonly Diff[]): readonly Diff[] {
+  const without = (all: readonly Diff[], instead: readonly Diff[]) => all.filter((diff) => !instead.some((one) => one.path === diff.path));
+  return [...without(diffs, [...stale, ...revised]), ...without(stale, revised), ...revised];
 }
 
 /** The input of a tool as lines of `name: value`, which read better than JSON; JSON where it is not an object. */
@@ -165,6 +166,8 @@ export function dangerText({ kind, why, long, seen }: Danger): string {
   switch (kind) {
     case 'answers':
       return t('Misleading answers');
+    case 'changed':
+      return t('{0} has changed in the meantime. Look at the change again.', seen ?? '');
     case 'root':
       return t('Runs as administrator');
     case 'pipe':
@@ -242,8 +245,8 @@ export function sameMeaning(one: Approval, other: Approval, cwd: string): boolea
 }
 
 function meaning(ask: Approval, cwd: string): string {
-  const { title, detail, beside, paths, options, revised, toolKind, outside, asker } = ask;
+  const { title, detail, beside, paths, options, revised, stale, toolKind, outside, asker } = ask;
   const asked = detail.type === 'command' ? { ...detail, cwd: elsewhere(detail, cwd) } : detail;
   // The agent's title is shown only where the rest does not say it all.
-  return JSON.stringify([saysByTitle(ask) ? title : null, asked, beside, paths, options, revised, toolKind, outside, asker]);
+  return JSON.stringify([saysByTitle(ask) ? title : null, asked, beside, paths, options, revised, stale, toolKind, outside, asker]);
 }

@@ -29,6 +29,8 @@ describe('approvals as quick-picks', () => {
   let scope: string;
   let rest: number;
   let edited: string | undefined;
+  /** Happens while an answer is on its way. */
+  let meanwhile: () => void;
   let inChat: boolean;
   let wasInChat: boolean;
   let back: number;
@@ -80,7 +82,10 @@ describe('approvals as quick-picks', () => {
         openText: () => {},
         look: (_, askId, at) => void looks.push(`${askId} ${at.path ?? at.text?.text ?? ''}`),
         diffsClosed: () => diffClosed,
-        edited: async () => edited,
+        edited: async () => {
+          meanwhile();
+          return edited;
+        },
         restoreFocus: (requested) => (inChat || (requested && wasInChat) ? goBack : undefined),
         wayBackFromDiff: () => async () => {
           aside += 1;
@@ -120,6 +125,7 @@ describe('approvals as quick-picks', () => {
     };
     rest = 0;
     edited = undefined;
+    meanwhile = () => {};
     inChat = false;
     wasInChat = false;
     back = 0;
@@ -855,6 +861,30 @@ describe('approvals as quick-picks', () => {
       fakeHost.answers.map(({ answer }) => (answer.kind === 'option' ? answer.edited : undefined)),
       ['mine', 'mine', undefined],
     );
+  });
+
+  it('no allowance counts for an edit whose file has changed since it was seen: the pick leads to a look first', async () => {
+    const stale = (after: string) =>
+      fakeHost.say('a', { type: 'ask.revised', askId: '1', diffs: [], stale: [{ path: '/project/1.ts', before: 'mine', after }] });
+    fakeHost.open(edit('1'));
+    await press('escape');
+    meanwhile = () => stale('b');
+    assert.equal(await approvals.decide('a', '1', 'accept'), true);
+    assert.deepEqual(fakeHost.answers, []);
+    await settled(() => shown);
+    await press('enter');
+    await settled(() => looks.length === 1);
+    assert.deepEqual([looks, fakeHost.answers], [['1 '], []]);
+    // A rule that is made meanwhile allows only what was seen.
+    ruleMade = async () => {
+      stale('c');
+      return { rule: { kind: 'edit', decision: 'allow' }, scope };
+    };
+    await approvals.alwaysAllow('a', '1');
+    assert.deepEqual(fakeHost.answers, []);
+    meanwhile = () => {};
+    assert.equal(await approvals.decide('a', '1', 'accept'), true);
+    assert.deepEqual(fakeHost.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'yes' } }]);
   });
 
   it('an edit that is changed while it is on the screen keeps its pick, and the row that was active', async () => {

@@ -59,7 +59,7 @@ export class FakeSessionHost implements SessionHost {
   }
 
   #take(id: string, intent: Intent): void {
-    if (intent.type === 'revise') return this.say(id, { type: 'ask.revised', askId: intent.askId, diffs: intent.diffs });
+    if (intent.type === 'revise') return this.say(id, { ...intent, type: 'ask.revised' });
     if (intent.type === 'cancel') this.stopped.push(id);
     if (intent.type !== 'answer') return;
     this.answers.push({ askId: intent.askId, answer: intent.answer });

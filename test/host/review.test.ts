@@ -7,6 +7,7 @@ import { Lifetime } from '../../src/base/lifetime.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { REVIEW_SCHEME, ReviewDocuments } from '../../src/editor/review/documents.ts';
 import { showProposalLenses } from '../../src/editor/review/proposalLenses.ts';
+import { ProposedFiles } from '../../src/editor/review/proposedFiles.ts';
 import { settleTurnFile } from '../../src/editor/review/revert.ts';
 import { Review } from '../../src/editor/review/review.ts';
 import type { Approval, Diff, ToolCall } from '../../src/session/model.ts';
@@ -314,6 +315,52 @@ describe('review of changes', () => {
     await settled(() => revised() === undefined);
     fakeHost.close('1');
     await settled(() => tabs().length === 0);
+  });
+
+  it('a pending edit learns that its file has changed, with its open diff, and that it is again as it was', async () => {
+    const proposed = life.own(new ProposedFiles(fakeHost));
+    const before = 'one\ntwo\nthree\n';
+    const after = 'one\nTWO\nthree\n';
+    const stale = (at = 0) => {
+      const ask = session().asks[at];
+      return ask?.kind === 'approval' ? ask.stale : undefined;
+    };
+    fakeHost.open(edit('1', [{ path: 'x.txt', before, after }]));
+    await proposed.compare('a', '1');
+    await review.openAsk('a', '1');
+    const input = front();
+    assert.ok(input instanceof vscode.TabInputTextDiff);
+    const left = await vscode.workspace.openTextDocument(input.original);
+    assert.equal(stale(), undefined);
+    // On the disk, and in the editor before it is saved.
+    const mine = `${before}mine\n`;
+    writeFileSync(file, mine);
+    await proposed.compare('a', '1');
+    assert.deepEqual(stale(), [{ path: 'x.txt', before: mine, after }]);
+    await settled(() => left.getText() === mine);
+    writeFileSync(file, before);
+    await proposed.compare('a', '1');
+    assert.equal(stale(), undefined);
+    await settled(() => left.getText() === before);
+    const document = await vscode.workspace.openTextDocument(file);
+    const type = async (at: vscode.Range, text: string) => {
+      const change = new vscode.WorkspaceEdit();
+      change.replace(document.uri, at, text);
+      assert.equal(await vscode.workspace.applyEdit(change), true);
+    };
+    await type(new vscode.Range(0, 0, 0, 0), 'mine\n');
+    await settled(() => stale() !== undefined);
+    await type(new vscode.Range(0, 0, 1, 0), '');
+    await settled(() => stale() === undefined);
+    assert.equal(await document.save(), true);
+    // What the agent writes once it is answered is its own.
+    const decision = { kind: 'approval', by: 'user', effect: 'allow_once', label: 'Go' } as const;
+    fakeHost.say('a', { type: 'ask.decided', askId: '1', decision });
+    writeFileSync(file, after);
+    await proposed.compare('a', '1');
+    assert.equal(stale(), undefined);
+    fakeHost.close('1');
+    await settled(() => tabs().every(({ input: one }) => !(one instanceof vscode.TabInputTextDiff)));
   });
 
   it('that a proposal was changed is said once, with the way back', async () => {

@@ -2,9 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { approvalAnswers, asRejection } from '../../src/session/approvalAnswers.ts';
 import type { Approval, Diff } from '../../src/session/model.ts';
-import { amendmentsOf, changeNow, correctionTexts, isOfProposal, proposalHunks, toggleHunk } from '../../src/session/proposal.ts';
+import {
+  amendmentsOf,
+  changedSince,
+  changeNow,
+  correctionTexts,
+  isOfProposal,
+  proposalHunks,
+  toggleHunk,
+} from '../../src/session/proposal.ts';
 import { afterText, compareTexts, hunksOfSegments, settleHunks } from '../../src/session/segments.ts';
-import { shownDiffs } from '../../src/session/shownApproval.ts';
+import { approvalHeading, dangerText, shownDiffs } from '../../src/session/shownApproval.ts';
 import { randomFrom } from '../random.ts';
 
 const approval = (diffs: readonly Diff[], more: Partial<Approval> = {}): Approval => ({
@@ -191,4 +199,32 @@ test('what the user undid is told with its lines, as long as they are few; of th
   const told = correctionTexts(many);
   assert.ok(told.join('\n').length < 10_000, `${told.join('\n').length}`);
   assert.match(told.at(-1) ?? '', /^The user undid changes that you made in these files\. Read them again .*and 272 more\.$/);
+});
+
+test('a proposal of a whole text has changed with its file, an excerpt only where it has no place in it any more', () => {
+  const whole = { path: 'x', before: 'a\nb\n', after: 'a\nB\n' };
+  assert.equal(changedSince([whole], 'a\nb\n', 'a\r\nb\r\n'), undefined, 'line ends are no change');
+  assert.deepEqual(changedSince([whole], 'a\nb\n', 'a\nb\nmine\n'), [{ ...whole, before: 'a\nb\nmine\n' }]);
+  assert.deepEqual(changedSince([whole], 'a\nb\n', null), [{ ...whole, before: null }]);
+  assert.deepEqual(changedSince([whole], 'a\nb\n', undefined), [whole], 'it cannot be read any more');
+  assert.equal(changedSince([whole], 'a\n', 'a\nb\n'), undefined, 'as the agent knew it');
+  const part = { path: 'x', before: 'b', after: 'B', excerpt: {} };
+  assert.equal(changedSince([part], 'a\nb\n', 'mine\na\nb\n'), undefined);
+  for (const now of ['a\n', 'a\nb\nb\n', null])
+    assert.deepEqual(changedSince([part], 'a\nb\n', now), [{ ...part, excerpt: { unplaced: true } }]);
+  assert.equal(changedSince([part], 'a\n', 'c\n'), undefined, 'it never had a place');
+});
+
+test('an edit whose file has changed since says so, counts what it would change now, and leads to a look first', () => {
+  const option = { id: 'yes', label: 'Allow', effect: 'allow_once' } as const;
+  const asked = approval([{ path: '/w/x.ts', before: 'a\nb\n', after: 'a\nB\n' }], { options: [option] });
+  const stale = { ...asked, stale: [{ path: '/w/x.ts', before: 'a\nb\nmine\n', after: 'a\nB\n' }] };
+  const read = (ask: Approval) => {
+    const { grave, dangers } = approvalAnswers(ask, { cwd: '/w', feedback: false });
+    return [approvalHeading(ask, { cwd: '/w', turns: [] }).amount, grave, dangers.map(dangerText)];
+  };
+  assert.deepEqual(read(asked), ['+1 −1', false, []]);
+  assert.deepEqual(read(stale), ['+1 −2', true, ['x.ts has changed in the meantime. Look at the change again.']]);
+  const mine = { path: '/w/x.ts', before: 'a\nb\nmine\n', after: 'mine\n' };
+  assert.deepEqual(shownDiffs({ ...stale, revised: [mine] }, []), [mine], 'what the user has made of it comes first');
 });

@@ -417,6 +417,17 @@ test('an ask that changes stays where it is, with what the user made of the prop
   assert.equal(reduce(session, { type: 'ask.changed', ask: { ...ask, id: 'gone' } }), session);
 });
 
+test('what is known of the changed files of an edit stays until it is told anew', () => {
+  const ask: Approval = { ...(approval('q', 't') as Approval), detail: { type: 'edit', diffs: [] } };
+  const stale = [{ path: 'x', before: 'mine', after: 'b' }];
+  const revised = [{ path: 'x', before: 'mine', after: 'c' }];
+  const revise = (diffs: typeof stale, more = {}) => ({ type: 'ask.revised', askId: 'q', diffs, ...more }) as const;
+  const changed = run(fresh(), began('t'), { type: 'ask.opened', ask }, revise([], { stale }), revise(revised));
+  assert.deepEqual(reduce(changed, { type: 'ask.changed', ask }).asks[0], { ...ask, revised, stale });
+  assert.deepEqual(reduce(changed, revise([])).asks[0], { ...ask, stale });
+  assert.deepEqual(reduce(changed, revise([], { stale: [] })).asks[0], ask);
+});
+
 test('a rejected edit keeps the diff that was proposed, whatever is reported of the call later', () => {
   const diff = { path: 'x', before: 'a', after: 'b' };
   const ask: Approval = { ...(approval('q', 't') as Approval), callId: 'c', detail: { type: 'edit', diffs: [diff] } };

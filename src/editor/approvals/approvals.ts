@@ -73,7 +73,10 @@ export interface ApprovalsDeps {
    * asked keeps it until then, and the editor returns it to where it was before.
    */
   readonly diffsClosed: (sessionId: SessionId, askId: AskId) => Promise<void>;
-  /** The proposed text as the user edited it in the diff, from where the ask knows it, too; undefined when unedited, or not for the agent. */
+  /**
+   * The proposed text as the user edited it in the diff, from where the ask knows it, too; undefined when unedited, or not for the agent. The ask then
+   * also knows of changes to its files.
+   */
   readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
   /** Keeps feedback whose request was withdrawn. */
   readonly keep: (feedback: string) => void;
@@ -521,7 +524,8 @@ export class Approvals implements Disposable {
     this.#queue.dismiss(key);
     const made = await this.#deps.makeRule(one.sessionId, ask, { signal, until: this.#heldUntilBack(one) });
     this.#asking = undefined;
-    if (made) await this.decide(one.sessionId, ask.id, 'accept', made.scope === 'session' ? made.rule : undefined);
+    const rule = made?.scope === 'session' ? made.rule : undefined;
+    if (made && this.#isAsSeen(one.sessionId, ask)) await this.decide(one.sessionId, ask.id, 'accept', rule);
     else this.show(one.sessionId, ask.id);
   }
 
@@ -576,9 +580,11 @@ export class Approvals implements Disposable {
     const { ask, sessionId } = one;
     this.#queue.answered(keyOfOpen(one));
     this.#progress.delete(keyOfOpen(one));
+    const seen = this.#find(sessionId, ask.id)?.ask;
     const edited = ask.kind === 'approval' ? await this.#editedFor(sessionId, ask, answer) : undefined;
     // The first of two simultaneous answers counts.
-    if (!this.#find(sessionId, ask.id)) return;
+    if (!seen || !this.#find(sessionId, ask.id)) return;
+    if (!this.#isAsSeen(sessionId, seen)) return void this.show(sessionId, ask.id);
     const whole = edited === undefined ? answer : { ...answer, edited };
     this.#deps.host.get(sessionId)?.send({ type: 'answer', askId: ask.id, answer: whole });
     this.refresh();
@@ -590,6 +596,12 @@ export class Approvals implements Disposable {
     if (!option?.effect.startsWith('allow')) return undefined;
     const edited = await this.#deps.edited(sessionId, ask.id);
     return ask.editable ? edited : undefined;
+  }
+
+  /** False where an allowance would change other text than the user has seen: a file of the edit has changed since. */
+  #isAsSeen(sessionId: SessionId, seen: Ask): boolean {
+    const now = this.#find(sessionId, seen.id)?.ask;
+    return now?.kind !== 'approval' || seen.kind !== 'approval' || now.stale === seen.stale;
   }
 
   #find(sessionId: SessionId, askId: AskId): QueuedAsk | undefined {

@@ -122,6 +122,8 @@ export class Review implements Disposable {
       host.onChange((sessionId, { event, before, now }) => {
         if (event.type === 'ask.closed' && event.how === 'answered') this.#noteAllowed(sessionId, findAsk(before, event.askId));
         if (before.asks !== now.asks) this.#settle(event.type === 'ask.closed' && event.how === 'answered' ? event.askId : undefined);
+        if (event.type === 'ask.revised' && event.stale)
+          this.#followFiles(sessionId, event.askId).catch((error: unknown) => log.error('A diff could not follow its file', error));
         if (event.type === 'call.changed' && event.change.status !== undefined)
           this.#callEnded(sessionId, event.callId, event.change.status);
         if (event.type === 'turn.ended') this.#allowed = undefined;
@@ -177,6 +179,17 @@ export class Review implements Disposable {
     if (wanted === undefined || !diffs) return;
     const located = pendingSides(diffs, await comparedText(wanted, session.cwd));
     if (!this.#stillOpen(sessionId, askId)) return;
+    const { shown, isKnown } = this.#putSides(sessionId, ask, wanted, diffs, located);
+    const title = titleOf(wanted, located.ok ? vscode.l10n.t('proposed') : vscode.l10n.t('excerpt'), ask);
+    const at = isKnown ? undefined : shown.at;
+    await this.#open(shown.left, shown.right, title, { preserveFocus: !focus, preview: false, ...(at ? { selection: at } : {}) });
+    // A quick-pick may cover the upper part.
+    if (at) revealLow(shown.right, at);
+  }
+
+  /** Puts the texts of a pending edit's diff in place, also of one that is open. */
+  #putSides(sessionId: SessionId, ask: Approval, wanted: string, diffs: readonly Diff[], located: Located) {
+    const { id: askId } = ask;
     const key = `${sessionId}/${askId}`;
     const editable = editableAs(ask, located);
     const sides = this.#orExcerpt(located, diffs);
@@ -189,7 +202,6 @@ export class Review implements Disposable {
     const right = kept
       ? this.#documents.address(`${key}/after`, name)
       : this.#documents.put(`${key}/after`, name, sides.after ?? '', editable !== false);
-    const title = titleOf(wanted, located.ok ? vscode.l10n.t('proposed') : vscode.l10n.t('excerpt'), ask);
     const subject: DiffSubject = {
       kind: 'ask',
       sessionId,
@@ -199,12 +211,30 @@ export class Review implements Disposable {
       editable,
       proposed: sides,
     };
-    const first = firstChange(sides);
-    this.#remember({ subject, left, right, at: first });
-    const at = known ? undefined : first;
-    await this.#open(left, right, title, { preserveFocus: !focus, preview: false, ...(at ? { selection: at } : {}) });
-    // A quick-pick may cover the upper part.
-    if (at) revealLow(right, at);
+    const shown: OpenDiff = { subject, left, right, at: firstChange(sides) };
+    this.#remember(shown);
+    return { shown, isKnown: known !== undefined };
+  }
+
+  /** The files of a pending edit have changed: its open diffs show them as they are now. */
+  async #followFiles(sessionId: SessionId, askId: AskId): Promise<void> {
+    for (const shown of [...this.#shown.values()]) {
+      const { subject } = shown;
+      const cwd = this.#host.get(sessionId)?.store.now.cwd;
+      if (cwd === undefined || subject.kind !== 'ask' || subject.sessionId !== sessionId || subject.askId !== askId) continue;
+      const present = await comparedText(subject.file, cwd);
+      const session = this.#host.get(sessionId)?.store.now;
+      const ask = session && findAsk(session, askId);
+      if (!session || ask?.kind !== 'approval' || ask.detail.type !== 'edit') return;
+      const diffs = byFile(session, ask.detail.diffs).get(subject.file) ?? [];
+      const located = pendingSides(diffs, present);
+      // What the user has made of another proposal stays.
+      const mayPut = located.ok && (located.sides.after === subject.proposed.after || this.#made(shown) === undefined);
+      if (mayPut) this.#putSides(sessionId, ask, subject.file, diffs, located);
+    }
+    this.#reviseAsks();
+    // The answers over its changes count them anew.
+    this.#opened.fire();
   }
 
   /**

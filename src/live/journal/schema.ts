@@ -138,6 +138,7 @@ const ask = z.discriminatedUnion('kind', [
     options: list(option),
     editable: optional(yes),
     revised: optional(list(diff)),
+    stale: optional(list(diff)),
   }),
   z.looseObject({ kind: z.literal('question'), ...askBase, fields: list(field), refusal: optional(text) }),
 ]);
@@ -260,7 +261,7 @@ const events: { readonly [Type in SessionEvent['type']]: z.ZodMiniType } = {
   'ask.opened': z.looseObject({ ask }),
   'ask.changed': z.looseObject({ ask }),
   'ask.decided': z.looseObject({ askId: text, decision }),
-  'ask.revised': z.looseObject({ askId: text, diffs: list(diff) }),
+  'ask.revised': z.looseObject({ askId: text, diffs: list(diff), stale: optional(list(diff)) }),
   'ask.closed': z.looseObject({ askId: text, how: z.enum(['answered', 'cancelled', 'withdrawn']) }),
   'corrections.set': z.looseObject({ texts: list(text) }),
   'queue.set': z.looseObject({ queue: list(queued) }),
