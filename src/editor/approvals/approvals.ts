@@ -383,7 +383,10 @@ export class Approvals implements Disposable {
     const after = diffOpen && nothingOpen() && !this.#focus.knowsBack;
     const opened = diffOpen ? openDiff(sessionId, ask.id) : undefined;
     const setting = {
-      ...{ ...this.#settingOf(sessionId), diffOpen, room: this.#deps.room(), guard: new KeyGuard(quiet) },
+      ...this.#settingOf(sessionId),
+      diffOpen,
+      room: this.#deps.room(),
+      guard: new KeyGuard(quiet),
       ...(after && opened ? { after: opened } : {}),
     };
     const clicks = this.#clicks;
