@@ -63,6 +63,7 @@ export class CodeColouring implements Disposable {
   async #ask(text: string, language: string, theme: string): Promise<ColouredCode | null | undefined> {
     if (this.#theme?.id !== theme) this.#theme = { id: theme, rules: rulesOf(theme) };
     const rules = await this.#theme.rules;
+    if (this.#isOver) return null;
     const worker = this.#running();
     this.#asked += 1;
     const id = this.#asked;
