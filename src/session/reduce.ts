@@ -365,7 +365,7 @@ function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.
         type: 'turn.ended',
         turnId: turn.id,
         at: event.at,
-        ...(event.restarts ? restarted : turn.stopping ? { status: 'cancelled' as const } : failed),
+        ...(turn.stopping ? { status: 'cancelled' as const } : event.restarts ? restarted : failed),
       }),
     cut,
   );

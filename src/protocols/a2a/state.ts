@@ -542,10 +542,11 @@ export function restorePast(known: Delivered, past: readonly Turn[]): void {
     restore(known, parsed.data.known, turn.parts, parsed.data.calls);
   }
 }
-/** The last turn, when the end of its window broke it off. */
+/** The last turn, when the end of its window or a restart broke it off. One that the user stopped has no reason for its stop. */
 export function leftTurn(past: readonly Turn[]): LeftTurn | undefined {
   const turn = past.at(-1);
-  const parsed = turn?.status === 'failed' ? checkpoint.safeParse(turn.adapterState) : undefined;
+  const isLeft = turn?.status === 'failed' || (turn?.cutOff && turn.stop !== undefined);
+  const parsed = isLeft ? checkpoint.safeParse(turn.adapterState) : undefined;
   return turn && parsed?.data?.running ? { turn, kept: parsed.data } : undefined;
 }
 /** Parts and checkpoint of a turn that continues, under ids of this window. Calls that the window's end cancelled run on. */

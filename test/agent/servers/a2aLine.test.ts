@@ -101,7 +101,7 @@ test('a window that goes while a call waits finds the call again, and what is al
   await session.prompt('hi');
   session.begin('write');
   const before = await session.approval();
-  await session.live.restart();
+  await session.reopen();
   const ask = await session.approval();
   assert.notEqual(ask.id, before.id);
   session.answer(ask, option(ask, 'allow_once'));

@@ -30,7 +30,7 @@ test('a window that goes while a command runs: the next one goes on with the com
   await session.until('its words', (now) => now.turns[1]?.parts.length === 1);
   state = 'completed';
   history.push({ ...words([text('and whole.')]), messageId: 'f' });
-  await session.live.restart();
+  await session.reopen();
   const now = await session.until('the end', ({ turns }) => turns[1]?.status === 'done');
   assert.deepEqual(now.turns.map(textOf), ['Hello.', 'Half and whole.']);
   await session.prompt('next');

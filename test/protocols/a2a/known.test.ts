@@ -23,7 +23,7 @@ test('a window that goes in its first turn knows the task: the next one catches 
   const { resumeKey } = await session.until('its key and words', (now) => now.resumeKey !== undefined && now.turns[0]?.parts.length === 1);
   assert.deepEqual(JSON.parse(resumeKey ?? ''), { taskId: 't1', contextId: 'c1' });
   history.push(said('b', 'Done meanwhile.'));
-  await session.live.restart();
+  await session.reopen();
   const now = await session.until('what was missed', ({ turns }) => turns.at(-1)?.status === 'done');
   assert.equal(now.turns.map(textOf).join('|'), 'Slow. Done meanwhile.');
   assert.equal(agent.requests('message/stream').length, 1);

@@ -62,7 +62,7 @@ test('finished while the window was closed: the same turn goes on with exactly w
   await beginSecond(session, 1);
   kept.history.push(told('c', list('SUCCEEDED', { output: { text: 'ok' } })), said('d', 'Done.'));
   kept.state = 'input-required';
-  await session.live.restart();
+  await session.reopen();
   const now = await session.until('the end', ({ turns }) => turns[1]?.status === 'done');
   assert.equal(now.turns.length, 2);
   const turn = now.turns[1];
@@ -73,7 +73,7 @@ test('finished while the window was closed: the same turn goes on with exactly w
   );
   assert.deepEqual(turn.prompt, [{ type: 'text', text: 'and on' }]);
   assert.deepEqual([turn.error, agent.requests('message/stream').length], [undefined, 2]);
-  await session.live.restart();
+  await session.reopen();
   await session.opened();
   assert.deepEqual(session.now().turns.map(textOf), ['Done.', 'Looking around. Done.'], 'a third window shows nothing more');
 });
@@ -86,7 +86,7 @@ test('work that ended in a change without a word is shown in the turn that was b
   await beginSecond(session, 1);
   kept.history.push(told('b', list('SUCCEEDED', { output: { text: 'a\nb' } })), told('c', edit));
   kept.state = 'completed';
-  await session.live.restart();
+  await session.reopen();
   const now = await session.until('the end', ({ turns }) => turns[1]?.status === 'done');
   const turn = now.turns[1];
   assert.ok(turn);
@@ -111,7 +111,7 @@ test('an approval that waited when the window went is asked again in its turn, a
   const before = await session.asked();
   kept.history.push(told('b', { ...list('PENDING'), ...asks }));
   kept.state = 'input-required';
-  await session.live.restart();
+  await session.reopen();
   const ask = await session.approval();
   assert.notEqual(ask.id, before.id);
   assert.equal(callsOf(session.now().turns[1] as never).length, 1);
@@ -141,10 +141,30 @@ test('an agent that is still at work is listened to live, in the same turn', asy
   const session = talk(t, agent.url);
   await beginSecond(session, 1);
   kept.history.push(said('c', 'Two. '));
-  await session.live.restart();
+  await session.reopen();
   const now = await session.until('the end', ({ turns }) => turns[1]?.status === 'done');
   assert.deepEqual(now.turns.map(textOf), ['Done.', 'One. Two. Three.']);
 });
+
+for (const isStopped of [false, true]) {
+  const outcome = isStopped ? 'ends as stopped when the user had stopped it' : 'goes on';
+  test(`a turn that a restart of the agent broke off ${outcome}`, async (t) => {
+    const { agent, kept } = await agentWith(t, (reply) => {
+      reply.record(says('b', 'One. '));
+      kept.history.push(said('b', 'One. '));
+    });
+    const session = talk(t, agent.url);
+    await beginSecond(session, 1);
+    if (isStopped) session.live.send({ type: 'cancel' });
+    kept.history.push(said('c', 'Two.'));
+    kept.state = 'input-required';
+    await session.live.restart();
+    await session.opened();
+    const now = await session.until('the end', ({ turns }) => turns.every(({ status }) => status !== 'running'));
+    const [, turn] = now.turns;
+    assert.deepEqual([turn?.status, turn && textOf(turn)], isStopped ? ['cancelled', 'One. '] : ['done', 'One. Two.']);
+  });
+}
 
 test('a prompt that never arrived stays broken off: nothing is sent by itself, and nothing of an earlier turn is taken for its answer', async (t) => {
   const { agent, kept } = await agentWith(t, () => {
@@ -155,7 +175,7 @@ test('a prompt that never arrived stays broken off: nothing is sent by itself, a
   session.begin('go');
   await agent.until('message/stream', 2);
   kept.state = 'input-required';
-  await session.live.restart();
+  await session.reopen();
   await session.opened();
   const { turns } = session.now();
   assert.deepEqual(
@@ -178,7 +198,7 @@ test('a turn that failed while nobody looked ends so, with the words of the agen
   await beginSecond(session, 1);
   kept.state = 'failed';
   kept.history.push(said('x', 'Out of memory'));
-  await session.live.restart();
+  await session.reopen();
   const now = await session.until('the end', ({ turns, link }) => link.state === 'ready' && turns[1]?.status === 'failed');
   assert.deepEqual([now.turns.length, now.turns[1] && textOf(now.turns[1])], [2, 'One. Out of memory']);
 });
@@ -189,10 +209,10 @@ test('what an agent does of itself after a turn that was over comes in a turn of
   const session = talk(t, agent.url);
   await session.prompt('go');
   kept.history.push(said('n', 'Done.'), told('m', edit));
-  await session.live.restart();
+  await session.reopen();
   const now = await session.until('the news', ({ turns }) => turns[1]?.status === 'done');
   assert.deepEqual([now.turns.map(textOf), callsOf(now.turns[1] as never).length], [['Done.', 'Done.'], 1]);
-  await session.live.restart();
+  await session.reopen();
   await session.opened();
   assert.equal(session.now().turns.length, 2);
 });

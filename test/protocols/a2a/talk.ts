@@ -36,6 +36,8 @@ export interface Talk {
   until(what: string, holds: (session: Session) => boolean): Promise<Session>;
   /** Settles when the link is ready or closed. */
   opened(): Promise<Session>;
+  /** Breaks the conversation off, as a window that goes, and opens it again. */
+  reopen(): Promise<void>;
   begin(text: string): string;
   ended(turnId: string): Promise<Turn>;
   prompt(text: string): Promise<Turn>;
@@ -129,6 +131,11 @@ export function talk(t: Pick<TestContext, 'after'>, url: string, more: TalkOptio
     now: () => live.store.now,
     until,
     opened: () => until('open link', (now) => now.link.state !== 'opening'),
+    reopen: async () => {
+      await live.stop();
+      const { resumeKey: key } = live.store.now;
+      await live.start(key === undefined ? undefined : { key, history: false });
+    },
     begin,
     ended,
     prompt: (text) => ended(begin(text)),
