@@ -86,10 +86,18 @@ export interface TaskStatusUpdate {
   readonly metadata: Fields;
 }
 
+/** States by the names that agents write in nearly every record. */
+const SPELLED: ReadonlyMap<string | null | undefined, TaskState> = new Map(
+  STATES.flatMap((state) => [
+    [state, state],
+    [stateOn('1.0', state), state],
+  ]),
+);
+
 /** A state by its name in either version; `unknown` for any other text. */
 export function stateOf(value: string | null | undefined): TaskState {
-  const exact = STATES.find((state) => state === value);
-  if (exact !== undefined) return exact;
+  const spelled = SPELLED.get(value);
+  if (spelled !== undefined) return spelled;
   const plain = (value ?? '')
     .toLowerCase()
     .replace(/^task_state_/, '')
@@ -98,7 +106,7 @@ export function stateOf(value: string | null | undefined): TaskState {
   return STATES.find((state) => state === plain) ?? 'unknown';
 }
 /** The other direction of `stateOf`. */
-export function stateOn(version: A2aVersion, state: KnownTaskState): string {
+export function stateOn(version: A2aVersion, state: TaskState): string {
   return version === '0.3' ? state : `TASK_STATE_${state.toUpperCase().replaceAll('-', '_')}`;
 }
 function partOn(version: A2aVersion, part: A2aPart): Fields {
