@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { inSentences } from '../base/l10n.ts';
 import type { AsideFailure } from '../live/asideRequest.ts';
 import type { AgentCheck, Finding } from '../live/checkAgent.ts';
+import { loginLine } from '../live/findAgents.ts';
 import type { Profile } from '../live/profiles.ts';
 import { durationText } from '../session/callWords.ts';
 import type { Agents } from './agents.ts';
@@ -108,10 +109,15 @@ function words(found: Finding): string {
   return plainLabel(withoutSecrets(told).slice(0, 300)).replaceAll('](', ']\u200b(');
 }
 
-/** Opens a terminal with the agent's own sign-in command, ready to run; without a sign-in as remedy, opens the log. */
-export async function runRemedy(found: AsideFailure, { name, command }: Profile): Promise<void> {
-  if (!found.next.includes('signIn')) return void (await vscode.commands.executeCommand('parley.showLog'));
-  const terminal = vscode.window.createTerminal({ name });
+/** Opens a terminal to sign in, for a failure with that remedy; the log for another. */
+export async function runRemedy(found: AsideFailure, profile: Profile): Promise<void> {
+  if (found.next.includes('signIn')) openSignIn(profile);
+  else await vscode.commands.executeCommand('parley.showLog');
+}
+
+/** Opens a terminal with the agent's own command to sign in, typed and not yet run. `cwd`: absolute. */
+export function openSignIn({ name, command }: Pick<Profile, 'name' | 'command'>, cwd?: string): void {
+  const terminal = vscode.window.createTerminal({ name, ...(cwd === undefined ? {} : { cwd }) });
   terminal.show();
-  if (command !== undefined) terminal.sendText(command, false);
+  if (command !== undefined) terminal.sendText(loginLine(command), false);
 }

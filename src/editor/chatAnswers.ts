@@ -8,6 +8,7 @@ import type { ChangedPlace } from '../session/merge.ts';
 import type { Remedy, SessionId } from '../session/model.ts';
 import { findAsk } from '../session/select.ts';
 import { shortened } from '../session/visible.ts';
+import { openSignIn } from './agentCheck.ts';
 import type { Agents } from './agents.ts';
 import { lookedAt } from './approvals/approvalPick.ts';
 import type { Approvals } from './approvals/approvals.ts';
@@ -238,11 +239,8 @@ async function heal(session: LiveSession, remedy: Remedy, deps: ChatAnswersDeps)
     case 'restart':
       return restartAtOnce(session);
     case 'signIn': {
-      const text = vscode.l10n.t('Sign in with the agent’s own program in a terminal, then restart the agent.');
-      const open = vscode.l10n.t('Open Terminal');
-      if ((await vscode.window.showInformationMessage(text, open)) === open)
-        vscode.window.createTerminal({ cwd: session.store.now.cwd }).show();
-      return;
+      const { agent, cwd } = session.store.now;
+      return openSignIn(deps.agents.find(session.profile) ?? { name: agent.name }, cwd);
     }
     case 'showLog':
     case 'pickAgent':

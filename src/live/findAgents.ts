@@ -26,6 +26,20 @@ export const knownAgents: readonly KnownAgent[] = [
   { id: 'copilot', name: 'GitHub Copilot', protocol: 'acp', command: 'copilot', args: ['--acp'], npm: '@github/copilot' },
 ];
 
+/** Command lines that sign the user in, by the command of the agent, where that alone does not ask for it. */
+const LOGINS: ReadonlyMap<string, string> = new Map([
+  ['opencode', 'opencode auth login'],
+  ['claude-agent-acp', 'claude /login'],
+  ['claude', 'claude /login'],
+  ['codex-acp', 'codex login'],
+  ['copilot', 'copilot login'],
+]);
+
+/** The command line with which a user signs in to the agent of that command: its login where it is known, otherwise the command itself. */
+export function loginLine(command: string): string {
+  return LOGINS.get(path.parse(command).name) ?? command;
+}
+
 export interface FoundAgent {
   readonly agent: KnownAgent;
   /** Path of its command; absent when not found. */

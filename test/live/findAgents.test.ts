@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { discoverAgents, findAgents, forgetLoginPath, knownAgents, loginPath } from '../../src/live/findAgents.ts';
+import { discoverAgents, findAgents, forgetLoginPath, knownAgents, loginLine, loginPath } from '../../src/live/findAgents.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 
 function folder(t: TestContext): string {
@@ -95,4 +95,9 @@ test('a shell that fails leaves our own PATH', async (t) => {
 
 test('every known agent speaks a protocol there is', () => {
   for (const { id, protocol } of knownAgents) assert.equal(protocols[protocol]?.launch, 'process', id);
+});
+
+test('a user signs in with the login of a known agent, wherever its program is, and otherwise with the program itself', () => {
+  const commands = ['opencode', '/opt/bin/codex-acp', 'gemini', '/opt/mine/agent'];
+  assert.deepEqual(commands.map(loginLine), ['opencode auth login', 'codex login', 'gemini', '/opt/mine/agent']);
 });
