@@ -192,6 +192,23 @@ test(
 );
 
 test(
+  'a session whose only turn was killed is listed and kept, however much came before that turn and in it',
+  inFolder(async (folder, journal) => {
+    const long = 'x'.repeat(80 * 1024);
+    const file = path.join(folder, 's.journal');
+    const commands = [{ name: 'help', description: long, aliases: [] }];
+    const told = [{ type: 'commands.set', commands }, ...turnEvents(1).filter(({ type }) => type !== 'turn.ended')];
+    const grown = { type: 'text.delta', turnId: 't1', partId: 'late', kind: 'text', text: long };
+    const records = [{ type: 'journal.head', version: 2, ...head('s'), turns: 0 }, ...told, grown];
+    writeFileSync(file, Buffer.concat(records.map((one, at) => frameOf(at + 1, one))));
+    const listed = (await journal.list()).map((entry) => [entry.title, entry.runs]);
+    assert.deepEqual(listed, [['question 1', true]]);
+    await journal.prune(ALL, new Set(), Date.now() + 10 * DAY);
+    assert.ok(existsSync(file));
+  }),
+);
+
+test(
   'a session is as old as its last turn, whenever its file is written',
   inFolder(async (_folder, journal) => {
     const at = Date.UTC(2026, 0);

@@ -386,11 +386,13 @@ async function lastHead(file: string): Promise<HeadRecord | undefined> {
   return replay.head;
 }
 
-/** Reads the head from the first piece of a file whose last piece holds none: only a turn writes that much without one. */
+/** The head of a file whose last piece holds none: what the first piece tells or, where no turn has begun in that, the whole file. */
 async function firstHead(file: string): Promise<HeadRecord | undefined> {
   const replay = await replayPart(file, 0);
   const session = replay.finish();
-  return replay.head && session && { ...replay.head, ...labelsOf(session), runs: true };
+  if (replay.head && session && session.turns.length > 0) return { ...replay.head, ...labelsOf(session), runs: true };
+  const whole = await replayFile(file);
+  return whole && { ...whole.head, ...labelsOf(whole.session) };
 }
 
 async function legacyHead(file: string): Promise<HeadRecord | undefined> {
