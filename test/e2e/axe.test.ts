@@ -60,6 +60,9 @@ test(
     const card = chat.frame.locator('[data-ask]');
     await card.waitFor();
     await fine(window, 'approval', all);
+    await card.getByRole('button', { name: 'Allow' }).and(card.locator(':not([data-fresh])')).hover();
+    await fine(window, 'approval-pointed', ['contrast', 'contrastLight']);
+    await window.theme('dark');
     assert.equal(await window.pick.box.count(), 0, 'where the user wants no pick, none comes');
     await chat.answer('Reject');
     await chat.settled(chat.lastTurn);

@@ -200,6 +200,39 @@ test('a double click on the arrow answers nothing, although an answer comes to l
   assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'y' } }]);
 });
 
+test('the menu of wider answers takes the focus, and closes by Esc and when the focus goes elsewhere', async () => {
+  const options = [
+    { id: 'x', label: 'Allow', effect: 'allow_once' },
+    { id: 'y', label: 'Always allow ls', effect: 'allow_always' },
+  ] as const;
+  const detail = { type: 'command', command: 'ls' } as const;
+  const stage = await Stage.open(session({ ...running, asks: [{ ...command, detail, options }] }));
+  const key = async (on: Element | null, name: string, repeat = false) => {
+    const event = new KeyboardEvent('keydown', { key: name, repeat, bubbles: true, cancelable: true });
+    on?.dispatchEvent(event);
+    await stage.settle();
+    return event.defaultPrevented;
+  };
+  const isOpen = () => stage.all('[role=menu]').length > 0;
+  await stage.press('More Answers');
+  assert.equal(document.activeElement, stage.all('[role=menuitem]')[0]);
+  assert.ok(await key(document.activeElement, 'Enter', true), 'the key that opened it is still down');
+  await key(document.activeElement, 'Escape');
+  assert.deepEqual([isOpen(), document.activeElement], [false, stage.find('.arrow')]);
+  await key(stage.find('.arrow'), 'ArrowDown');
+  assert.equal(document.activeElement, stage.all('[role=menuitem]')[0]);
+  stage.find<HTMLElement>('.arrow').focus();
+  await stage.settle();
+  assert.ok(isOpen(), 'the focus is on the arrow of the menu');
+  await key(stage.find('.arrow'), 'Escape');
+  assert.ok(!isOpen());
+  await stage.press('More Answers');
+  stage.find<HTMLElement>('textarea').focus();
+  await stage.settle();
+  assert.ok(!isOpen());
+  assert.deepEqual(stage.intents, []);
+});
+
 test('an option is answered by its id, even when two are called the same', async () => {
   const options = [
     { id: 'x', label: 'Yes', effect: 'allow_once' },

@@ -231,9 +231,19 @@ function answersView(view: View, ask: Approval, { once, reject, grave, answers }
   const short =
     once && once.label === t('Allow once') && (words !== '' || !grave) ? (words === '' ? t('Allow') : once.label + words) : undefined;
   const button = (one: ApprovalAnswer, label?: string, look = 'button') => answerButton(view, ask, one, label, look);
-  const toggle = () => view.act.unfold(menuKey, !menuOpen);
+  const open = (isOpen: boolean) => {
+    view.act.unfold(menuKey, isOpen);
+    if (isOpen) view.act.focus(firstItemId(ask));
+  };
+  const key = (event: KeyboardEvent) => {
+    if (event.key !== 'ArrowDown' && !(event.key === 'Escape' && menuOpen)) return;
+    open(event.key === 'ArrowDown');
+    event.preventDefault();
+    event.stopPropagation();
+  };
   const arrow = html`<button class="button ${once && !grave ? 'primary' : ''} arrow" type="button" id=${menuId(ask)} aria-haspopup="menu" aria-expanded=${String(menuOpen)}
-    title=${commandTitle('More Answers')} aria-label=${commandTitle('More Answers')} @click=${toggle}>${iconOf('down')}</button>`;
+    title=${commandTitle('More Answers')} aria-label=${commandTitle('More Answers')} @click=${() => open(!menuOpen)} @keydown=${key}
+    @focusout=${(event: FocusEvent) => menuOpen && leaveMenu(view, ask, event)}>${iconOf('down')}</button>`;
   // Above the row of its arrow: the card grows upwards, so that what opens below would come to lie under the pointer.
   return html`${menuOpen && inMenu.length > 0 ? menuView(view, ask, once ? [once, ...inMenu] : inMenu) : nothing}
     <div class="answers">
@@ -254,6 +264,16 @@ function menuId(ask: Approval): string {
   return `answers-${ask.id}`;
 }
 
+function firstItemId(ask: Approval): string {
+  return `first-${menuId(ask)}`;
+}
+
+/** Closes the menu when the focus goes anywhere but to the menu or its arrow. */
+function leaveMenu(view: View, ask: Approval, { relatedTarget }: FocusEvent): void {
+  const stays = relatedTarget instanceof Element && (relatedTarget.id === menuId(ask) || relatedTarget.closest('.answer-menu') !== null);
+  if (!stays && document.hasFocus()) view.act.unfold(`${ask.id}:menu`, false);
+}
+
 function answerButton(view: View, ask: Approval, one: ApprovalAnswer, label: string | undefined, look: string): TemplateResult {
   return html`<button class=${look} type="button" title=${tooltipOf(one)} data-option=${optionIdOf(one) ?? nothing} data-letter=${one.letter ?? nothing}
     data-answer=${one.id} @click=${() => press(view, ask, one)}><bdi>${withLetter(label ?? one.label, one.letter)}</bdi></button>`;
@@ -272,7 +292,7 @@ function withLetter(label: string, letter: string | undefined): unknown {
 }
 
 function menuView(view: View, ask: Approval, answers: readonly ApprovalAnswer[]): TemplateResult {
-  const close = (event: KeyboardEvent) => {
+  const key = (event: KeyboardEvent) => {
     const items = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('[role=menuitem]')];
     const at = items.indexOf(event.target as HTMLElement);
     if (event.key === 'Escape') {
@@ -280,15 +300,18 @@ function menuView(view: View, ask: Approval, answers: readonly ApprovalAnswer[])
       view.act.focus(menuId(ask));
     } else if (event.key === 'ArrowDown') items[(at + 1) % items.length]?.focus();
     else if (event.key === 'ArrowUp') items[(at + items.length - 1) % items.length]?.focus();
-    else return;
+    // The key that opened the menu, still held down, chooses nothing in it.
+    else if (!event.repeat || (event.key !== 'Enter' && event.key !== ' ')) return;
     event.preventDefault();
     event.stopPropagation();
   };
-  return html`<ul class="answer-menu" role="menu" aria-label=${commandTitle('More Answers')} @keydown=${close}>
+  return html`<ul class="answer-menu" role="menu" aria-label=${commandTitle('More Answers')} @keydown=${key}
+    @focusout=${(event: FocusEvent) => leaveMenu(view, ask, event)}>
     ${answers.map(
       (
         one,
-      ) => html`<li role="none"><button role="menuitem" type="button" title=${tooltipOf(one)} data-option=${optionIdOf(one) ?? nothing} data-letter=${one.letter ?? nothing}
+        index,
+      ) => html`<li role="none"><button role="menuitem" type="button" id=${index === 0 ? firstItemId(ask) : nothing} title=${tooltipOf(one)} data-option=${optionIdOf(one) ?? nothing} data-letter=${one.letter ?? nothing}
         data-answer=${`menu:${one.id}`} @click=${() => press(view, ask, one)}>
         <span><bdi>${visible(one.label)}</bdi>${one.description === undefined ? nothing : html` <span class="faint">${visible(shortened(one.description, 120))}</span>`}</span>
         ${one.letter === undefined ? nothing : html`<kbd>${one.letter}</kbd>`}</button></li>`,

@@ -224,7 +224,7 @@ export class ApprovalRules implements Disposable {
         () => {},
       );
     };
-    if ((await this.#inputs.input({ title, hint })) !== undefined) await this.manage();
+    if ((await this.#inputs.input({ title, placeholder: 'npm run lint -- --fix', hint })) !== undefined) await this.manage();
   }
 
   /** A sentence about how the rules of the active session would decide a command. */
