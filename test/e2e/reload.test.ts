@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { suite } from './suite.ts';
+import { until } from './until.ts';
 
 const inWindow = suite({ name: 'reload' });
 
@@ -29,6 +30,45 @@ test(
     assert.match((await turn.textContent()) ?? '', /npm test/);
     assert.ok(!running('parley-agent').includes(before ?? 0), 'the agent of the old window is gone');
     await window.pictures('resumed');
+  }),
+);
+
+/** The texts of proposals that the editor would restore with its window. */
+function backups(storage: string): readonly string[] {
+  const folder = path.join(storage, '../../Backups');
+  const files = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : [];
+  return files
+    .filter((one) => one.isFile() && path.basename(one.parentPath) === 'parley-review')
+    .map((one) => path.join(one.parentPath, one.name));
+}
+
+test(
+  'what is typed into a proposal is there after a reload, as an untitled text, and the editor asks nothing',
+  inWindow(async ({ window, storage }) => {
+    const { chat, diff, page, pick } = window;
+    await window.openChat();
+    const turns = await chat.turns.count();
+    await chat.say('replace "Hello" by "Welcome" in src/main.ts');
+    await pick.row('Allow once').waitFor();
+    await page.keyboard.press('Escape');
+    await pick.gone();
+    await diff.answers.waitFor();
+    await diff.editor.locator('.editor.modified .view-line', { hasText: "'Welcome from" }).click();
+    await page.keyboard.press('End');
+    await page.keyboard.type(' // typed by me');
+    await chat.frame.getByText('edited by you').waitFor();
+    await until(() => backups(storage).some((file) => readFileSync(file, 'utf8').includes('// typed by me')), 'the text is backed up');
+    await window.reload();
+    await window.openChat();
+    await window.tab('Untitled').waitFor();
+    await window.tab('proposed').waitFor({ state: 'detached' });
+    await page.locator('.editor-instance .view-line', { hasText: '// typed by me' }).waitFor();
+    assert.equal(await page.locator('.monaco-dialog-box').count(), 0);
+    await chat.settled(chat.turns.nth(turns));
+    await until(() => backups(storage).length === 0, 'the editor restores the proposal no more');
+    assert.equal(await page.locator('.tab', { hasText: 'main.ts' }).count(), 0);
+    assert.equal(await page.locator('.monaco-dialog-box').count(), 0);
+    await window.pictures('typed');
   }),
 );
 

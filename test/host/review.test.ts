@@ -280,6 +280,22 @@ describe('review of changes', () => {
     await vscode.window.tabGroups.close(tab);
   });
 
+  it('a diff of an earlier window closes without a question, and what was typed in it is an untitled text', async () => {
+    const documents = life.own(new ReviewDocuments(`${REVIEW_SCHEME}-earlier`));
+    const sides = ['before', 'after'].map((side) => documents.put(`b/9/${side}`, file, `${side}\n`, side === 'after'));
+    await vscode.commands.executeCommand('vscode.diff', ...sides, 'earlier');
+    await typeInFront('mine\n');
+    for (const uri of sides) documents.remove(uri);
+    const later = life.own(new Review(fakeHost, documents, silentLog));
+    const kept = () => vscode.workspace.textDocuments.filter(({ isUntitled }) => isUntitled).map((one) => one.getText());
+    const isUntitled = ({ input }: vscode.Tab) => input instanceof vscode.TabInputText && input.uri.scheme === 'untitled';
+    await settled(() => tabs().length === 1 && tabs().every(isUntitled));
+    // The editor may ask for the texts of such a tab more than once.
+    await Promise.all(sides.map((uri) => later.closeEarlier(uri)));
+    assert.ok(tabs().length === 1 && tabs().every(isUntitled));
+    assert.deepEqual(kept(), ['mine\nafter\n']);
+  });
+
   it('the text of an editable proposal goes back as the user left it', async () => {
     fakeHost.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\nTWO\nthree\n' }], true));
     await review.openAsk('a', '1');

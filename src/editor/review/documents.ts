@@ -63,6 +63,14 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
     return uri;
   }
 
+  /** Makes a text that is not known one that can be saved, without a change of what the editor has of it. False where it is known. */
+  adopt(uri: vscode.Uri): boolean {
+    if (this.#entries.has(uri.toString())) return false;
+    // As old as can be: the editor saves over no text that is newer than its own.
+    this.#entries.set(uri.toString(), { bytes: new Uint8Array(), editable: true, mtime: 0 });
+    return true;
+  }
+
   /** True for these documents, whether the text still exists or not. */
   owns(uri: vscode.Uri): boolean {
     return uri.scheme === this.scheme;

@@ -4,19 +4,18 @@ import { isSameFile } from '../../protocols/paths.ts';
 import { earlierPath } from './changesTree.ts';
 import { REVIEW_SCHEME } from './documents.ts';
 import type { FileHunks } from './fileHunks.ts';
-import { closeTabsOf } from './removedFiles.ts';
 import type { Review } from './review.ts';
 
 /** Puts back a text that a diff of an earlier window shows. Tabs with a text that is not known any more close. */
 export async function restoreText(
   uri: vscode.Uri,
   sets: Pick<ChangeSets, 'files' | 'loaded'>,
-  review: Pick<Review, 'putBack'>,
+  review: Pick<Review, 'putBack' | 'closeEarlier'>,
   hunks: Pick<FileHunks, 'showAgain' | 'showText'>,
 ): Promise<void> {
   await sets.loaded();
   const isBack = await (uri.scheme === REVIEW_SCHEME ? review.putBack(uri) : putBackBase(uri, sets, hunks));
-  if (!isBack) await closeTabsOf(uri);
+  if (!isBack) void review.closeEarlier(uri);
 }
 
 async function putBackBase(

@@ -7,7 +7,6 @@ import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { doneSides, excerptSides, type Located, pendingSides, type Sides } from '../../session/diffs.ts';
 import { plain } from '../../session/lineEnds.ts';
-import { firstPlace, smallestChange } from '../../session/merge.ts';
 import type {
   Approval,
   Ask,
@@ -25,7 +24,26 @@ import type {
 import { carriesEdits, changeNow, isOfProposal, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
 import { changedFiles, type FileDiffs, fileNamed, findAsk, rowName, tabTitle, turnFiles } from '../../session/select.ts';
 import { comparedText, openDocument } from '../files.ts';
-import { noChangeHere, openTextDiff, REVIEW_SCHEME, type ReviewDocuments, toReadOnlySide } from './documents.ts';
+import { noChangeHere, openTextDiff, type ReviewDocuments, toReadOnlySide } from './documents.ts';
+import {
+  ASKED_TEXT,
+  activeReview,
+  allReviews,
+  type DiffSides,
+  firstChange,
+  isIn,
+  isOfTurn,
+  isOpenFile,
+  isOpenTab,
+  isOurs,
+  isProposed,
+  ReviewTabs,
+  replaceText,
+  reviewSides,
+  saveAll,
+  shownIn,
+  TURN_SIDE,
+} from './reviewTabs.ts';
 
 /** The subject of an open diff: a pending ask, or a file that a turn has changed. */
 export type DiffSubject =
@@ -52,10 +70,8 @@ interface AskedText {
   readonly at?: number;
 }
 
-interface OpenDiff {
+interface OpenDiff extends DiffSides {
   readonly subject: DiffSubject;
-  readonly left: vscode.Uri;
-  readonly right: vscode.Uri;
   /** The first change, where the diff opened. */
   readonly at?: vscode.Range | undefined;
   /** Settles when the changes of a pending edit that were to be left out, or put back, are so in its text. */
@@ -83,6 +99,7 @@ export class Review implements Disposable {
   readonly #host: SessionHost;
   readonly #sets: Pick<ChangeSets, 'of'> | undefined;
   readonly #documents: ReviewDocuments;
+  readonly #tabs: ReviewTabs;
   readonly #log: Log;
   readonly #life = new Lifetime();
   readonly #shown = new Map<string, OpenDiff>();
@@ -117,6 +134,7 @@ export class Review implements Disposable {
     this.#host = host;
     this.#sets = sets;
     this.#documents = documents;
+    this.#tabs = new ReviewTabs(documents);
     this.#log = log;
     this.#life.own(
       host.onChange((sessionId, { event, before, now }) => {
@@ -140,9 +158,7 @@ export class Review implements Disposable {
     );
     this.#life.onEnd(() => clearTimeout(this.#typing));
     // Of the tabs that the editor restored after a reload, the questions of these are over.
-    closeReviews((sides) => documents.owns(sides.left) && !isOfTurn(sides)).catch((error: unknown) =>
-      log.error('A diff of an earlier window could not be closed', error),
-    );
+    this.#closeStray();
   }
 
   /** The subject of the diff in front, while it is current. */
@@ -562,9 +578,24 @@ export class Review implements Disposable {
     if (gone.length > 0) this.#close(new Map(gone));
   }
 
-  #close(gone: ReadonlyMap<string, Pick<OpenDiff, 'left' | 'right'>>): void {
+  /** Closes the tabs that show a text which is not known any more. Not to be awaited where the editor waits for that text. */
+  closeEarlier(uri: vscode.Uri): Promise<void> {
+    return this.#tabs.close((tab) => isIn(tab, uri)).catch((error: unknown) => this.#log.error('A tab could not be closed', error));
+  }
+
+  #closeStray(): void {
+    this.#tabs
+      .close((tab) => this.#isStray(tab))
+      .catch((error: unknown) => this.#log.error('A diff of an earlier window could not be closed', error));
+  }
+
+  #close(gone: ReadonlyMap<string, DiffSides>): void {
     this.#closing += 1;
-    closeReviews(({ left, right }) => gone.has(idOf(left, right)))
+    this.#tabs
+      .close((tab) => {
+        const sides = reviewSides(tab);
+        return sides !== undefined && gone.has(idOf(sides.left, sides.right));
+      })
       .then(
         () => {
           for (const { left, right } of gone.values()) this.#forgetTexts(left, right);
@@ -583,13 +614,7 @@ export class Review implements Disposable {
 
   /** Closes a diff that came up after its ask was settled: it would show nothing. */
   #tabsChanged({ opened, changed, closed }: vscode.TabChangeEvent): void {
-    const stray = new Map<string, Pick<OpenDiff, 'left' | 'right'>>();
-    for (const tab of [...opened, ...changed]) {
-      const sides = this.#oursIn(tab);
-      const id = sides && idOf(sides.left, sides.right);
-      if (sides && id !== undefined && !isOfTurn(sides) && !this.#shown.has(id) && !this.#kept.has(id)) stray.set(id, sides);
-    }
-    if (stray.size > 0) this.#close(stray);
+    if ([...opened, ...changed].some((tab) => this.#isStray(tab))) this.#closeStray();
     for (const tab of closed) {
       const sides = this.#oursIn(tab);
       const id = sides && idOf(sides.left, sides.right);
@@ -601,7 +626,17 @@ export class Review implements Disposable {
     }
   }
 
-  #oursIn(tab: vscode.Tab): ReturnType<typeof reviewSides> {
+  /** True for a tab of ours that shows no open ask, and nothing that was kept for the user. */
+  #isStray(tab: vscode.Tab): boolean {
+    const sides = this.#oursIn(tab);
+    if (sides) return !isOfTurn(sides) && !this.#shown.has(idOf(sides.left, sides.right)) && !this.#kept.has(idOf(sides.left, sides.right));
+    // The editor opens what was typed before a reload alone, when its diff is gone.
+    const [alone, other] = shownIn(tab);
+    if (!alone || other || !isProposed(alone) || !this.#documents.owns(alone)) return false;
+    return ![...this.#shown.keys(), ...this.#kept].some((id) => id.split('\n').includes(alone.toString()));
+  }
+
+  #oursIn(tab: vscode.Tab): DiffSides | undefined {
     const sides = reviewSides(tab);
     return sides && (this.#documents.owns(sides.left) || this.#documents.owns(sides.right)) ? sides : undefined;
   }
@@ -614,12 +649,6 @@ export class Review implements Disposable {
       for (const uri of [old.left, old.right]) this.#documents.remove(uri);
     }
   }
-}
-
-/** The range where the right side begins to differ. */
-function firstChange({ before, after }: Sides): vscode.Range | undefined {
-  const first = before === null || after === null ? undefined : firstPlace(before, after);
-  return first && new vscode.Range(first.line, first.column, first.line, first.column);
 }
 
 /** Scrolls the range to the lower third: an approval's pick may cover the upper part of a window of any size. */
@@ -641,17 +670,6 @@ function editableAs(ask: Approval, located: Located): 'carried' | 'afterwards' |
   if (!located.ok || located.sides.after === null || ask.toolKind === 'move') return false;
   if (carriesEdits(ask)) return 'carried';
   return ask.turnId === undefined || ask.ours ? false : 'afterwards';
-}
-
-/** Replaces only the difference, so that the editor's own undo reverts it. */
-async function replaceText(uri: vscode.Uri, text: string): Promise<void> {
-  const document = await vscode.workspace.openTextDocument(uri);
-  const wanted = document.eol === vscode.EndOfLine.CRLF ? text.replace(/\n/g, '\r\n') : text;
-  const change = smallestChange(document.getText(), wanted);
-  if (!change) return;
-  const edit = new vscode.WorkspaceEdit();
-  edit.replace(uri, new vscode.Range(document.positionAt(change.from), document.positionAt(change.to)), change.text);
-  await vscode.workspace.applyEdit(edit);
 }
 
 function idOf(left: vscode.Uri, right: vscode.Uri): string {
@@ -686,53 +704,6 @@ function titleOf(file: string, note: string, ask?: Approval): string {
   return tabTitle(`${asker}${path.basename(file)} (${note})`);
 }
 
-function isOurs(uri: vscode.Uri): boolean {
-  return uri.scheme.startsWith(REVIEW_SCHEME);
-}
-
-/** End of the address of a text that shows an ask. */
-const ASKED_TEXT = '/asked';
-
-/** The sides of a diff tab that shows one of our documents, both the same for an ask's text; undefined for every other tab. */
-function reviewSides(tab: vscode.Tab | undefined): { readonly left: vscode.Uri; readonly right: vscode.Uri } | undefined {
-  const input = tab?.input;
-  if (input instanceof vscode.TabInputText && isOurs(input.uri) && input.uri.query.endsWith(ASKED_TEXT))
-    return { left: input.uri, right: input.uri };
-  if (!(input instanceof vscode.TabInputTextDiff)) return undefined;
-  const { original: left, modified: right } = input;
-  return isOurs(left) || isOurs(right) ? { left, right } : undefined;
-}
-
-/** The address of a side of a turn's diff: its session, its turn, and which one. */
-const TURN_SIDE = /^turn\/([^/]*)\/(.*?)\/(?:deleted\/)?(before|after)$/s;
-
-/** True for the diff of a turn, which a window shows again after a reload. */
-function isOfTurn({ left, right }: Pick<OpenDiff, 'left' | 'right'>): boolean {
-  return [left, right].some(({ query }) => TURN_SIDE.test(query));
-}
-
-/** Our diff tabs, with their sides. */
-function allReviews() {
-  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-  return tabs.flatMap((tab) => {
-    const sides = reviewSides(tab);
-    return sides ? [{ tab, ...sides }] : [];
-  });
-}
-
-function activeReview(): ReturnType<typeof reviewSides> {
-  return reviewSides(vscode.window.tabGroups.activeTabGroup.activeTab);
-}
-
-/** Closes our diff tabs, never the user's tabs. Saves changed text in them to memory first, so that the editor does not ask. */
-async function closeReviews(matches: (sides: { readonly left: vscode.Uri; readonly right: vscode.Uri }) => boolean): Promise<void> {
-  const found = () => allReviews().filter(matches);
-  await saveAll(found().map(({ right }) => right));
-  // The editor closes no tab that it has reported again meanwhile.
-  const closing = found().map(({ tab }) => tab);
-  if (closing.length > 0) await vscode.window.tabGroups.close(closing, true);
-}
-
 /** True where the change stands at that line of the proposed side, or of the other. */
 function covers({ line, beforeLine, isIn, hunk }: ProposalHunk, at: number, inBefore: boolean): boolean {
   const [start, lines] = inBefore ? [beforeLine, hunk.before] : [line, isIn ? hunk.after : hunk.before];
@@ -742,24 +713,4 @@ function covers({ line, beforeLine, isIn, hunk }: ProposalHunk, at: number, inBe
 function cursorLine(uri: vscode.Uri | undefined): number | undefined {
   const editor = vscode.window.visibleTextEditors.find((one) => one.document.uri.toString() === uri?.toString());
   return editor?.selection.active.line;
-}
-
-/** Saves changed texts of ours to memory. */
-async function saveAll(uris: readonly vscode.Uri[]): Promise<void> {
-  const wanted = new Set(uris.filter(isOurs).map(String));
-  for (const document of vscode.workspace.textDocuments) if (document.isDirty && wanted.has(document.uri.toString())) await document.save();
-}
-
-/** True when the group in front has a tab of this file. */
-function isOpenFile(file: string): boolean {
-  const wanted = vscode.Uri.file(file).toString();
-  return vscode.window.tabGroups.activeTabGroup.tabs.some(
-    ({ input }) => input instanceof vscode.TabInputText && input.uri.toString() === wanted,
-  );
-}
-
-/** True when a tab shows this right side. */
-function isOpenTab(right: vscode.Uri): boolean {
-  const wanted = right.toString();
-  return allReviews().some((one) => one.right.toString() === wanted);
 }
