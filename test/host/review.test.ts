@@ -437,6 +437,12 @@ describe('review of changes', () => {
       sides.map((document) => document.languageId),
       ['plaintext', 'plaintext'],
     );
+    assert.match(input.modified.path, /\/no\.json\.txt$/);
+    fakeHost.open(edit('2', [{ path: 'x.txt', before: 'four', after: 'five', excerpt: {} }]));
+    await review.openAsk('a', '2');
+    const plainFile = front();
+    assert.ok(plainFile instanceof vscode.TabInputTextDiff);
+    assert.match(plainFile.modified.path, /[/\\]x\.txt$/);
   });
 
   it('a proposed deletion is read-only', async () => {

@@ -696,7 +696,7 @@ export function mergedFiles(session: Session, files: readonly FileDiffs[]): read
 
 /** A name without the language's extension: excerpts checked as a whole file would be full of errors. */
 function excerptName(file: string): string {
-  return `${file}.txt`;
+  return path.extname(file) === '.txt' ? file : `${file}.txt`;
 }
 
 function titleOf(file: string, note: string, ask?: Approval): string {
