@@ -1163,6 +1163,7 @@ export class ChangeSet {
         [],
       );
       await this.#restored(done.map(({ name }) => name));
+      for (const { name, present, before } of done) if (before !== undefined) await this.#recountLeft(name, present);
       await this.#removeMade(done.flatMap(({ folders = [] }) => folders));
       const left = [
         ...[...gone].map((name) => notRestored(shownName(this.#folders, name))),
@@ -1524,6 +1525,14 @@ export class ChangeSet {
       });
     }
     this.#state = withCounts(this.#state, counted);
+  }
+
+  /** What had been decided of a file before it was put back is decided again. */
+  async #recountLeft(name: string, present: ContentKey): Promise<void> {
+    const text = (await this.#textOf(present)) ?? '';
+    const found = this.#state.tracked.get(name);
+    const segments = found && (await this.#segmentsIn(fileOf(this.#folders, name), found, text));
+    if (segments) await this.#recount(name, text, hunksOfSegments(segments));
   }
 
   /** The hunks that were counted belong to a text that is gone. */

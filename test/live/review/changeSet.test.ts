@@ -371,6 +371,26 @@ test(
 );
 
 test(
+  'hunks that were decided about before a restore count as decided again once it is undone',
+  inScene(async (scene) => {
+    const lines = (...changed: readonly [number, string][]) =>
+      Array.from({ length: 30 }, (_, at) => `${changed.find(([line]) => line === at)?.[1] ?? `line ${at}`}\n`).join('');
+    scene.write({ a: lines() });
+    await scene.turn('t', () => scene.write({ a: lines([2, 'two'], [12, 'twelve'], [22, 'twenty-two']) }));
+    await scene.changes.settle(scene.path('a'), 'undo', (await scene.hunks('a')).slice(0, 1));
+    await scene.changes.settle(scene.path('a'), 'keep', (await scene.hunks('a')).slice(0, 1));
+    const counted = () => scene.changes.turnFiles('t')?.files.map(({ review, hunks }) => ({ review, hunks }));
+    const before = counted();
+    assert.deepEqual(before, [{ review: 'open', hunks: { kept: 2, all: 3, open: 1 } }]);
+    await scene.changes.restore('t');
+    assert.equal(scene.read('a'), lines());
+    await scene.changes.undoRestore();
+    assert.equal(scene.read('a'), lines([12, 'twelve'], [22, 'twenty-two']));
+    assert.deepEqual(counted(), before);
+  }),
+);
+
+test(
   'a file that is written while a restore puts back others is left as it is by then, with a reason; the others go back',
   inScene(async (scene) => {
     const names = ['a', 'b', 'c', 'made'] as const;
