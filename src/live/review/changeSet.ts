@@ -934,8 +934,10 @@ export class ChangeSet {
     return this.#run(async () => {
       const all = [...this.#state.tracked].sort(([, a], [, b]) => removalsFirst(a, b));
       try {
-        if (how === 'undo') await this.#undoAll(all.map(([name]) => [name, () => this.#undoFile(name)]));
-        else for (const [name, { after }] of all) this.#state = withoutTracked(this.#state, name, 'kept', after);
+        if (how === 'undo') {
+          await this.#undoAll(all.map(([name]) => [name, () => this.#undoFile(name)]));
+          await this.#removeEmpty(all.map(([name]) => name));
+        } else for (const [name, { after }] of all) this.#state = withoutTracked(this.#state, name, 'kept', after);
       } finally {
         await this.#changed();
       }
@@ -2110,6 +2112,13 @@ export class ChangeSet {
   async #removeMade(folders: readonly string[]): Promise<void> {
     for (const folder of [...new Set(folders)].toSorted((a, b) => b.length - a.length))
       await removeEmptyFolder(placeOf(this.#folders, folder)).catch(() => {});
+  }
+
+  /** Removes folders that were made since the first change of these files, and in which there never was a file. */
+  async #removeEmpty(names: readonly string[]): Promise<void> {
+    const first = this.#state.checkpoints.find(({ changes }) => changes.some((one) => names.includes(one.name)));
+    const empty = this.#scan.emptyFolders.map((folder) => `${folder}/`);
+    if (first) await this.#removeFolders(first.turnId, empty);
   }
 
   /** The file is gone as it was before the first prompt that has touched it. */

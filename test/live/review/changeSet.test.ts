@@ -371,6 +371,27 @@ test(
 );
 
 test(
+  'folders that an agent has made and left empty go when all is undone; those of the user stay',
+  inScene(async (scene) => {
+    const make = (...names: readonly string[]) => {
+      for (const name of names) mkdirSync(scene.path(name), { recursive: true });
+    };
+    scene.write({ a: 'one\n' });
+    make('mine/empty');
+    await scene.turn('t', () => {
+      scene.write({ a: 'two\n', 'made/file': 'x\n' });
+      make('made/inner/empty', 'alone', 'mine/agents');
+    });
+    make('later');
+    scene.write({ 'alone/notes': 'mine\n' });
+    await scene.changes.settleAll('undo');
+    const there = (name: string) => existsSync(scene.path(name));
+    assert.deepEqual(['made', 'mine/agents'].filter(there), []);
+    assert.deepEqual(['mine/empty', 'alone/notes', 'later'].filter(there), ['mine/empty', 'alone/notes', 'later']);
+  }),
+);
+
+test(
   'hunks that were decided about before a restore count as decided again once it is undone',
   inScene(async (scene) => {
     const lines = (...changed: readonly [number, string][]) =>
