@@ -61,6 +61,12 @@ const LONGEST_TEXT = 64 * 1024;
 const LONGEST_LINE = 500;
 
 /** VS Code shows an edit with one button, which allows it, and a sign without a word, which rejects it (read in its build). */
+/**
+ * VS Code's title is plain text: it takes these signs out, escaped or not, and ends after 100 characters (seen, and read in its
+ * build), so that `my_file` would read as `myfile`.
+ */
+const LOST_IN_TITLE = /[\\*_#>`]|^.{101}/;
+const ANY_TITLE = 'Allow this?';
 const HOW_TO_REJECT = '✕ rejects this edit.';
 
 /** Returns the actions that bring a chat to the current state of its session. */
@@ -314,7 +320,8 @@ class ActionBuilder {
     const { detail } = ask;
     const isOneFile = detail.type === 'edit' && detail.diffs.length === 1;
     const subject = isOneFile && amount !== undefined ? escaped(amount) : subjectOf(detail, this.#session);
-    const all = [subject, this.#unsaidInput(call, detail), ...besideOf(beside, this.#session)].filter(Boolean);
+    const { name = '' } = confirmationTitle(ask, this.#session);
+    const all = [name, subject, this.#unsaidInput(call, detail), ...besideOf(beside, this.#session)].filter(Boolean);
     if (detail.type === 'edit' && detail.diffs.length > 0) all.push(HOW_TO_REJECT);
     return { markdown: all.join('\n\n') || escaped(action) };
   }
@@ -580,8 +587,6 @@ function askedInput(call: ToolCall): { readonly input?: string } {
 
 function confirmationOf(ask: Approval, call: ToolCall, session: Session): Confirmation {
   const title = askTitle(ask, session, t('Run in terminal'));
-  // The command itself is shown below.
-  const shown = approvalHeading(ask, session).action.replace(/\s+/g, ' ');
   const options = ask.options.toSorted(byWidth).flatMap((option): readonly ConfirmationOption[] => {
     const kind = sideOf(option, ask);
     return kind === undefined
@@ -600,7 +605,7 @@ function confirmationOf(ask: Approval, call: ToolCall, session: Session): Confir
   const items = diffs.map((diff, at) => fileEdit(diff, { sessionId: session.id, owner: ask.id, callId: ask.callId ?? '', at }));
   return {
     // A client reads it as markdown, which would take signs of a command away.
-    confirmationTitle: { markdown: escaped(shown) },
+    confirmationTitle: { markdown: escaped(confirmationTitle(ask, session).title) },
     _meta: toMeta({
       title,
       kind: ask.toolKind ?? 'other',
@@ -616,6 +621,18 @@ function confirmationOf(ask: Approval, call: ToolCall, session: Session): Confir
     ...(options.length > 0 ? { options } : {}),
     ...(items.length > 0 ? { edits: { items } } : {}),
   };
+}
+
+/** The title of an approval, and in Markdown what a client would not show whole there, for its message. A command stands in the message anyway. */
+function confirmationTitle(ask: Approval, session: Session): { readonly title: string; readonly name?: string } {
+  const title = approvalHeading(ask, session).action.replace(/\s+/g, ' ');
+  if (!LOST_IN_TITLE.test(title)) return { title };
+  const [first] = ask.detail.type === 'edit' ? ask.detail.diffs : [];
+  const path = first ? relativePath(first.path, session.cwd) : '';
+  const file = t('{0} {0|file|files}', 1);
+  const general = path === '' ? title : title.replace(path.replace(/\s+/g, ' '), () => file);
+  const isNamed = general !== title && !LOST_IN_TITLE.test(general);
+  return { title: isNamed ? general : ANY_TITLE, name: exactly(isNamed ? path : title) };
 }
 
 /** The narrowest first: VS Code makes the first one that allows its main button (seen). */
@@ -859,6 +876,11 @@ function asCode(text: string): string {
   const longest = longestRun(line);
   const fence = '`'.repeat(longest + 1);
   return longest === 0 ? `\`${line}\`` : `${fence} ${line} ${fence}`;
+}
+
+/** The same, whole however long it is. */
+function exactly(text: string): string {
+  return text.length > LONGEST_LINE ? asBlock(text) : asCode(text);
 }
 
 function longestRun(text: string): number {

@@ -421,6 +421,25 @@ for (const agent of AGENTS)
     }),
   );
 
+test(
+  'an approval names its file whole, whatever signs are in the name',
+  inWindow(async ({ window, folder }) => {
+    const chat = new OwnChat(window);
+    const file = path.join(folder, 'my_old_file.txt');
+    writeFileSync(file, 'alpha\n');
+    await chat.open('P Wire');
+    await chat.say('replace "alpha" with "beta" in my_old_file.txt');
+    await chat.button(/^Allow/).waitFor();
+    const question = chat.box.locator('.chat-tool-confirmation-carousel:visible');
+    await question.getByText('Edit 1 file').first().waitFor();
+    await question.getByText('my_old_file.txt', { exact: true }).waitFor();
+    await window.page.screenshot({ path: 'out/screenshots/own-chat-name.png' });
+    await chat.button(/^Allow/).click();
+    await until(() => readFileSync(file, 'utf8') === 'beta\n', 'the edit is made');
+    await chat.button(/^Allow/).waitFor({ state: 'detached' });
+  }),
+);
+
 for (const agent of ASKING)
   test(
     `${agent}: a question is answered in the chat`,

@@ -257,6 +257,42 @@ test('an approval shows all that comes with it, with a call and without one', as
   assert.match(JSON.stringify(request), /npm test.*\.env.*needs/);
 });
 
+test('a name with signs that VS Code takes out of a title stands in the message, and the title names none', async (t) => {
+  const { chat, client, conversations, last } = await opened(t);
+  await beginTurn({ client, conversations, last });
+  const long = `${'folder/'.repeat(16)}notes.txt`;
+  const edit = (path: string, before: string | null) => ({ detail: { type: 'edit', diffs: [{ path, before, after: 'b\n' }] } }) as const;
+  const kinds: readonly (readonly [Partial<Approval>, string, string])[] = [
+    [edit('/w/my_old_file.txt', 'a\n'), 'Edit 1 file', '`/w/my_old_file.txt`\n\n+1 −1\n\n✕ rejects this edit.'],
+    [edit('/w/__init__.py', null), 'Create 1 file', '`/w/__init__.py`\n\n+1 −0\n\n✕ rejects this edit.'],
+    [edit('/w/a*`[b](command:x)', 'a\n'), 'Edit 1 file', '`` /w/a*`[b](command:x) ``\n\n+1 −1\n\n✕ rejects this edit.'],
+    [edit(`/w/${long}`, 'a\n'), 'Edit 1 file', `\`/w/${long}\`\n\n+1 −1\n\n✕ rejects this edit.`],
+    [edit('/w/notes[1].txt', 'a\n'), 'Edit /w/notes\\[1\\].txt', '+1 −1\n\n✕ rejects this edit.'],
+    [
+      { title: 'x', detail: { type: 'mcp', server: 'my_files', tool: 'delete_file', input: { at: 'x_y' } } },
+      'Allow this?',
+      '`Use delete_file of my_files`\n\n- at: `x_y`',
+    ],
+    [{ title: '[a_b](command:x)', detail: { type: 'text', text: 'Why' } }, 'Allow this?', '`[a_b](command:x)`\n\n```\nWhy\n```'],
+  ];
+  for (const [at, [asks, title, markdown]] of kinds.entries()) {
+    const ids = { callId: `c${at}`, askId: `a${at}` };
+    const part = { kind: 'call', id: ids.callId, call: { ...call, kind: 'other', id: ids.callId } } as const;
+    last().say(
+      { type: 'part.added', turnId: 't1', part },
+      { type: 'ask.opened', ask: { ...approval, ...asks, id: ids.askId, callId: ids.callId } },
+    );
+    const known = () =>
+      chat().activeTurn?.responseParts.flatMap((one) =>
+        one.kind === 'toolCall' && one.toolCall.toolCallId === ids.callId ? [one.toolCall] : [],
+      )[0];
+    await until(() => known()?.status === 'pending-confirmation');
+    const asking = known();
+    assert.ok(asking?.status === 'pending-confirmation');
+    assert.deepEqual([asking.confirmationTitle, asking.invocationMessage], [{ markdown: title }, { markdown }]);
+  }
+});
+
 test('what is asked stands in its message, whole, and not as an input that a client shows as JSON; nothing says that it runs', async (t) => {
   const { chat, client, conversations, last } = await opened(t);
   await beginTurn({ client, conversations, last });
