@@ -162,6 +162,17 @@ test(
     await page.keyboard.press('Control+k');
     await page.keyboard.press('Shift+n');
     await untilFile(inFolder('one.txt'), /agent 5\n.*line 25\n/s);
+    // A diff has the keyboard in the text before the changes after a click into it.
+    await review.show();
+    await review.row('two.txt').click();
+    await window.tab('two.txt (to review)').waitFor();
+    await window.diff.compared();
+    const before = window.diff.editor.locator('.editor.original');
+    await before.locator('.view-line', { hasText: 'line 2' }).first().click();
+    const at = (line: string) => before.locator('.active-line-number', { hasText: line }).waitFor();
+    await at('2');
+    await press('j');
+    await at('10');
   }),
 );
 

@@ -122,7 +122,7 @@ export class ChangesReview implements Disposable {
     if (withTyped && !(await this.#confirmTyped((await this.#hunks.writers(reviewed.file, [hunk])).flat()))) return;
     await this.#sets.lookAll();
     await hunk.of.set.settle(reviewed.file, how, [hunk], withTyped);
-    if (place === undefined) await this.#hunks.goOn();
+    if (place === undefined) await this.#hunks.goOn(hunk.afterLine);
   }
 
   /** Keeps or undoes all changes of a file: of the row that was chosen, or the file in front. */

@@ -198,14 +198,19 @@ export class FileHunks implements Disposable {
 
   /** Goes to the next or previous hunk of the file in front, or of several diffs in one editor; false where there is none in that direction. */
   async go(way: 1 | -1): Promise<boolean> {
-    const inDiffs = diffsOf(vscode.window.tabGroups.activeTabGroup.activeTab?.input);
+    const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+    const inDiffs = diffsOf(input);
     if (inDiffs && (await goInDiffs(inDiffs, way))) return true;
     const editor = vscode.window.activeTextEditor;
     const { line } = editor?.selection.active ?? { line: 0 };
-    const hunks = (await this.findNow(editor?.document.uri))?.hunks ?? [];
-    const found = way === 1 ? hunks.find((one) => one.afterLine > line) : hunks.findLast((one) => one.afterLine < line);
+    // The text before the changes has the keyboard after a click into it.
+    const after =
+      editor && input instanceof vscode.TabInputTextDiff && isSame(input.original, editor.document.uri) ? input.modified : undefined;
+    const hunks = (await this.findNow(after ?? editor?.document.uri))?.hunks ?? [];
+    const starts = hunks.map((one) => (after ? { ...startOf(one), line: one.beforeLine } : startOf(one)));
+    const found = way === 1 ? starts.find((one) => one.line > line) : starts.findLast((one) => one.line < line);
     if (!editor || found === undefined) return false;
-    reveal(editor, startOf(found));
+    reveal(editor, found);
     return true;
   }
 
@@ -215,12 +220,12 @@ export class FileHunks implements Disposable {
     return first && startOf(first);
   }
 
-  /** Goes to the hunk below the cursor after a decision by key, if there is one. */
-  async goOn(): Promise<void> {
+  /** Goes to the hunk after the one at that line once it was decided by key, if there is one: the cursor may have been at its end, below a shorter text. */
+  async goOn(from: number): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (!editor) return;
     const reviewed = await this.#reviewedIn(editor.document);
-    const next = reviewed?.hunks.find((one) => one.afterLine >= editor.selection.active.line);
+    const next = reviewed?.hunks.find((one) => one.afterLine >= from);
     if (next) reveal(editor, startOf(next));
   }
 
@@ -476,6 +481,10 @@ class LaterLens extends vscode.CodeLens {
 function aroundScreen(document: vscode.TextDocument): (range: vscode.Range) => boolean {
   const seen = vscode.window.visibleTextEditors.flatMap((editor) => (editor.document === document ? editor.visibleRanges : []));
   return ({ start, end }) => seen.some((one) => start.line <= one.end.line + LINES_AROUND && end.line >= one.start.line - LINES_AROUND);
+}
+
+function isSame(one: vscode.Uri, other: vscode.Uri): boolean {
+  return one.toString() === other.toString();
 }
 
 /** The document in front; what the editor shows as no text has its file's address. */
