@@ -110,9 +110,24 @@ export function changedSince(
   if (is === undefined) return diffs;
   const whole = diffs.findLast((diff) => !diff.excerpt && !diff.summary);
   // The agent may have known of the change before it asked.
-  if (whole) return is === (whole.before === null ? null : plain(whole.before)) ? undefined : [{ ...whole, before: is }];
+  if (whole) {
+    const isKnown = is === (whole.before === null ? null : plain(whole.before));
+    return isKnown || hasChange(whole.after, was ?? '', is) ? undefined : [{ ...whole, before: is }];
+  }
   if (!pendingSides(diffs, was).ok || pendingSides(diffs, is).ok) return undefined;
   return diffs.map((diff) => ({ ...diff, excerpt: { ...diff.excerpt, unplaced: true } }));
+}
+
+/**
+ * True for a proposal that takes back nothing of what has changed in its file, as one that goes on from an edit of the same answer that was allowed
+ * before it: its changes and those of the file together are all that it proposed.
+ */
+function hasChange(proposed: string | null, was: string, is: string | null): boolean {
+  if (proposed === null || is === null) return false;
+  const changed = (before: string, after: string) =>
+    hunksOfSegments(compareTexts(before, after)).reduce((sum, { hunk }) => sum + hunk.before.length + hunk.after.length, 0);
+  const text = plain(proposed);
+  return changed(was, is) + changed(is, text) === changed(was, text);
 }
 
 /** A file of an allowed edit for which the user wants another text than the agent writes. */

@@ -215,6 +215,18 @@ test('a proposal of a whole text has changed with its file, an excerpt only wher
   assert.equal(changedSince([part], 'a\n', 'c\n'), undefined, 'it never had a place');
 });
 
+test('a whole text that goes on from another one of the same answer is as it was once that one is written', () => {
+  const before = 'a\nb\nc\nd\n';
+  const first = 'A\nb\nc\nd\n';
+  const both = { path: 'x', before, after: 'A\nb\nc\nD\n' };
+  assert.equal(changedSince([both], before, first), undefined);
+  assert.equal(changedSince([{ ...both, before: null }], null, 'A\nb\n'), undefined, 'of a new file');
+  const alone = { path: 'x', before, after: 'a\nb\nc\nD\n' };
+  assert.deepEqual(changedSince([alone], before, first), [{ ...alone, before: first }], 'it would take back the first');
+  for (const now of ['A\nb\nmine\nc\nd\n', 'A\nb\nd\n', null])
+    assert.deepEqual(changedSince([both], before, now), [{ ...both, before: now }], 'what else has changed is lost');
+});
+
 test('an edit whose file has changed since says so, counts what it would change now, and leads to a look first', () => {
   const option = { id: 'yes', label: 'Allow', effect: 'allow_once' } as const;
   const asked = approval([{ path: '/w/x.ts', before: 'a\nb\n', after: 'a\nB\n' }], { options: [option] });
