@@ -219,6 +219,11 @@ test('commands run as they are written, quotes and all, and their output is show
   );
 });
 
+test('the output of a command is shown without the colours of a terminal', async (t) => {
+  const { text } = await talk(t).say("run `printf '\\033[32mgreen\\033[0m'`");
+  assert.match(text, /```[a-z]*\ngreen\n```/);
+});
+
 test('a plan is made with the real tool and worked through on request', async (t) => {
   const { say, frontend } = talk(t);
   const made = await say('make a plan: read README.md; find TODO; drink tea');

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import * as z from 'zod/mini';
 import type { HistoryMessage } from '../../model.ts';
 import { hitsOf } from '../hits.ts';
@@ -203,7 +204,7 @@ function* run(context: GuideContext, command: string): Script {
   const { translate } = context;
   const result = yield* call('Shell', { command });
   if (result.rejected) return sorry(result, translate);
-  const output = result.text.trim();
+  const output = stripVTControlCharacters(result.text).trim();
   const lines = output.split('\n');
   const shown =
     lines.length > 60
