@@ -432,7 +432,7 @@ test(
     await chat.button(/^Allow/).waitFor();
     const question = chat.box.locator('.chat-tool-confirmation-carousel:visible');
     await question.getByText('Edit 1 file').first().waitFor();
-    await question.getByText('my_old_file.txt', { exact: true }).waitFor();
+    await question.locator('code:visible', { hasText: /^my_old_file\.txt$/ }).waitFor();
     await window.page.screenshot({ path: 'out/screenshots/own-chat-name.png' });
     await chat.button(/^Allow/).click();
     await until(() => readFileSync(file, 'utf8') === 'beta\n', 'the edit is made');
