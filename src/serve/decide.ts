@@ -32,8 +32,8 @@ export type ActionResult =
   | {
       readonly kind: 'refused';
       readonly why: string;
-      /** Turns that the client has removed stay: its next prompt says so. */
-      readonly keepsTurns?: true;
+      /** Turns that the client has removed stay: its next prompt says so, in these words. */
+      readonly keepsTurns?: string;
     }
   /** Changes of the state, and intents for the session. `starts`: it needs its agent. */
   | {
@@ -179,8 +179,10 @@ export interface Held {
   /** Absent until an agent has started for it. */
   readonly session?: Session;
   readonly takenBack?: TurnId;
-  /** Turns that this client has removed stayed. */
-  readonly keptTurns?: true;
+  /** Turns that this client has removed stayed: words about that for its user. */
+  readonly keptTurns?: string;
+  /** The client has begun a turn of this chat: it has shown the chat by then. */
+  readonly hasSpoken?: true;
   /** Messages that clients have sent into turns, by their ids. */
   readonly steered?: ReadonlySet<string>;
   /** The sender, as other clients see it; unknown of one that comes back to a host that was restarted, as it does not say its name again. */
@@ -202,6 +204,9 @@ export function attachedUris(said: unknown): readonly string[] {
 /** VS Code takes turns away without a word where that is refused, and sends its next prompt all the same (seen). */
 const KEPT =
   'This agent cannot go back: it still knows the messages that were taken away here. They are shown again when the chat is reopened.';
+/** A prompt that is sent while VS Code still loads a chat takes all of it away: the window holds no request before that prompt (read in its build). */
+const NOT_SHOWN =
+  'The messages before this one stay: this window had not said anything here when it took them away. To begin without them, open a new chat.';
 
 /** How a client says that its user has allowed a call. Rules of its own, which also allow ("setting"), do not count here. */
 const BY_USER = 'user-action';
@@ -348,7 +353,7 @@ function turnStarted(action: TurnStarted, held: Held): ActionResult {
     intents: [...unqueued, ...model, { type: 'prompt', turnId, content, ...replaced(held), ...by(held) }],
     starts: true,
     ...(wanted === undefined ? {} : { model: wanted }),
-    ...(held.keptTurns ? { note: KEPT } : {}),
+    ...(held.keptTurns === undefined ? {} : { note: held.keptTurns }),
   };
 }
 
@@ -357,14 +362,16 @@ function by({ sender }: Held): { readonly sender?: string } {
 }
 
 /** Removes the turns for clients at once, but for the agent only with the next prompt: until then nothing is lost. */
-function truncated(turnId: string | undefined, { chat, session, takenBack }: Held): ActionResult {
+function truncated(turnId: string | undefined, { chat, session, takenBack, hasSpoken }: Held): ActionResult {
   if (chat.activeTurn) return refused('Stop the turn first.');
   const at = turnId === undefined ? -1 : chat.turns.findIndex((turn) => turn.id === turnId);
   if (turnId !== undefined && at < 0) return refused('There is no such turn.');
   const known = new Set(session?.turns.map((turn) => turn.id));
   const first = chat.turns.slice(at + 1).find((turn) => known.has(turn.id))?.id ?? takenBack;
   if (first === undefined || session?.link.state !== 'ready' || !session.link.offers.edit)
-    return { kind: 'refused', why: 'This agent cannot take turns back.', keepsTurns: true };
+    return { kind: 'refused', why: 'This agent cannot take turns back.', keepsTurns: KEPT };
+  if (turnId === undefined && !hasSpoken)
+    return { kind: 'refused', why: 'Name the last turn that stays, or begin a new chat.', keepsTurns: NOT_SHOWN };
   const apply: ChatAction = { type: 'chat/truncated', ...(turnId === undefined ? {} : { turnId }) };
   return { kind: 'taken', apply, intents: [], takesBack: first };
 }

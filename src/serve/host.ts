@@ -510,7 +510,9 @@ class ClientRequests {
     }
     const sender = this.#client.name?.shown;
     const { chat, steered, takenBack } = hosted;
-    const kept = hosted.kept.has(clientId) ? { keptTurns: true as const } : {};
+    const keptTurns = hosted.kept.get(clientId);
+    const spoken = hosted.speakers.has(clientId) ? { hasSpoken: true as const } : {};
+    const kept = keptTurns === undefined ? spoken : { keptTurns, ...spoken };
     const known = { ...(session ? { session } : {}), ...(takenBack === undefined ? {} : { takenBack }), ...kept };
     const follows = this.#channels.follows(this.#client, channel);
     const held = {
@@ -524,7 +526,7 @@ class ClientRequests {
       ...known,
     };
     const decision = isChat ? decideChat(action, held) : decideSession(action, sessionOf(hosted).state, held);
-    if (decision.kind === 'refused' && decision.keepsTurns) hosted.kept.add(clientId);
+    if (decision.kind === 'refused' && decision.keepsTurns !== undefined) hosted.kept.set(clientId, decision.keepsTurns);
     if (decision.kind === 'refused') this.#channels.refuse(this.#client, channel, action, origin, decision.why);
     else if (decision.kind === 'taken') this.#hosted.take(hosted, decision, origin);
     await this.#hosted.renamed;

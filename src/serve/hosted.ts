@@ -67,8 +67,10 @@ interface HostedChat {
   reading?: Promise<void>;
   /** The first of the turns that a client has removed; the agent forgets them with the next prompt. */
   takenBack?: TurnId;
-  /** Clients that have removed turns which stayed, until their next prompt. */
-  readonly kept: Set<string>;
+  /** Clients that have removed turns which stayed, until their next prompt, and words about that for it. */
+  readonly kept: Map<string, string>;
+  /** Clients that have begun a turn in this run of the host. */
+  readonly speakers: Set<string>;
   readonly retries: Retries;
   /** Prompts that a client sent while a turn was being stopped: the user goes on with them. */
   readonly goesOn: Set<TurnId>;
@@ -399,6 +401,7 @@ export class HostedSessions {
   take(hosted: Hosted, { apply, intents, starts, takesBack, retries, goesOn, steers, note, fails, model }: Taken, origin: Origin): void {
     const wasDraft = isDraft(hosted);
     if (takesBack !== undefined) hosted.takenBack = takesBack;
+    if (starts) hosted.speakers.add(origin.clientId);
     if (goesOn !== undefined) hosted.goesOn.add(goesOn);
     if (steers !== undefined) noteSteered(hosted, steers);
     if (retries) hosted.retries.add(retries.sessionTurn, retries.clientTurn);
@@ -744,7 +747,8 @@ export class HostedSessions {
     const fork: Fork = {
       ...own,
       chat: { ...summary, turns: [] },
-      kept: new Set(),
+      kept: new Map(),
+      speakers: new Set(),
       retries: new Retries(),
       goesOn: new Set(),
       steered: new Set(),
@@ -781,7 +785,8 @@ export class HostedSessions {
       chat,
       state,
       agent,
-      kept: new Set(),
+      kept: new Map(),
+      speakers: new Set(),
       retries: new Retries(),
       goesOn: new Set(),
       steered: new Set(),

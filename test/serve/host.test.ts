@@ -1357,6 +1357,32 @@ test('turns that a client takes back are gone for all, and for the agent with th
   );
 });
 
+test('a window that sends a prompt while it loads the chat takes no history away', async (t) => {
+  const { client, host, last, chat, ...served } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1', 'First'));
+  await begun(served);
+  const canGoBack = { type: 'link.ready', agent: { protocol: 'scripted', name: 'Fake' }, offers: { edit: true } } as const;
+  last().say(canGoBack);
+  last().endTurn();
+  await until(() => chat().turns.length === 1);
+  const reloaded = new AhpClient(host);
+  await reloaded.open('window-2');
+  await reloaded.subscribe(CHAT);
+  // VS Code's model of the chat is empty until then, as if its user had edited the first message.
+  await reloaded.dispatch(CHAT, { type: 'chat/truncated' });
+  await reloaded.dispatch(CHAT, prompt('t2', 'And now?'));
+  assert.equal(reloaded.refusals.length, 1);
+  const sent = last().prompts().at(-1);
+  assert.deepEqual(sent?.type === 'prompt' && [sent.turnId, sent.replaces], ['t2', undefined]);
+  const [note] = chat().activeTurn?.responseParts ?? [];
+  assert.match(note?.kind === 'systemNotification' ? String(note.content) : '', /^The messages before this one stay/);
+  last().endTurn();
+  await until(() => chat().turns.length === 2);
+  // It has shown the chat by now.
+  await reloaded.dispatch(CHAT, { type: 'chat/truncated' });
+  assert.deepEqual([reloaded.refusals.length, chat().turns], [1, []]);
+});
+
 test('turns of an agent that cannot take them back, and of a turn that runs, stay', async (t) => {
   const { client, last, chat, ...served } = await opened(t);
   await client.dispatch(CHAT, prompt('t1'));
