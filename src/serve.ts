@@ -16,7 +16,7 @@ import { FileLock } from './live/journal/lock.ts';
 import { launchOf, type Profile, readProfiles } from './live/profiles.ts';
 import { ChangeSet } from './live/review/changeSet.ts';
 import { ChangeSets, type PublishEvent } from './live/review/changeSets.ts';
-import { Sessions } from './live/sessions.ts';
+import { KEPT, Sessions } from './live/sessions.ts';
 import type { Launch } from './protocols/adapter.ts';
 import { protocols } from './protocols/registry.ts';
 import { type AgentHost, agentHost } from './serve/host.ts';
@@ -178,6 +178,12 @@ function lockOf(data: string): FileLock | string {
   return `${TAKEN} ${data} (process ${lock.pid}). Stop it, or name another folder with --data.`;
 }
 
+/** Removes old conversations before any client may open one of them. */
+async function restore(host: AgentHost, journal: Journal): Promise<void> {
+  await journal.prune(KEPT, new Set(), Date.now()).catch((error: unknown) => log.error('Old conversations could not be removed', error));
+  await host.restore();
+}
+
 async function main(): Promise<number> {
   if (process.argv.includes('--help') || process.argv.includes('-h')) {
     process.stdout.write(`${USAGE}\n`);
@@ -236,7 +242,7 @@ async function main(): Promise<number> {
     version,
     environment: (profile, env) => environments.set(profile, env) && restartAtRest(sessions, profile),
   });
-  await host.restore();
+  await restore(host, journal);
   const listening = await listenSomewhere(host, options).catch((error: unknown) => whyNotListening(error, options.place));
   if (typeof listening === 'string') {
     log.error(listening);

@@ -14,10 +14,8 @@ import { LiveSession } from './liveSession.ts';
 import type { Profile } from './profiles.ts';
 import type { SessionHost } from './surface.ts';
 
-/** How many earlier conversations the journal keeps. */
-const SESSIONS_KEPT = 500;
-/** Most bytes these conversations may take. */
-const BYTES_KEPT = 1024 * 1024 * 1024;
+/** How many earlier conversations the journal keeps, and most bytes that these may take. */
+export const KEPT = { sessions: 500, bytes: 1024 * 1024 * 1024 };
 /** Milliseconds between checks whether another window has released a conversation. */
 const LOOK_EVERY = 2000;
 /** Milliseconds for which the window before a reload may still hold its conversations. */
@@ -147,8 +145,7 @@ export class Sessions implements SessionHost, Disposable {
     if (last !== undefined && this.#active === undefined) this.switchTo(last);
     const elsewhere = this.#awaited.ids.filter((id) => this.#deps.journal.isElsewhere(id));
     if (elsewhere.length > 0 && !this.#life.ended) this.#looking = setInterval(() => void this.#checkAwaited(onReturn), LOOK_EVERY).unref();
-    const most = { sessions: SESSIONS_KEPT, bytes: BYTES_KEPT };
-    await this.#deps.journal.prune(most, new Set([...this.all, ...this.#awaited.ids]), this.#deps.now());
+    await this.#deps.journal.prune(KEPT, new Set([...this.all, ...this.#awaited.ids]), this.#deps.now());
     return elsewhere;
   }
 

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { Journal } from '../../src/live/journal/journal.ts';
 import { frameOf } from '../../src/live/journal/records.ts';
+import type { QueuedPrompt } from '../../src/session/model.ts';
 import { reduce } from '../../src/session/reduce.ts';
 import { randomEvents } from '../session/randomEvents.ts';
 import { fresh, head, inFolder, record, turnEvents, wholeTurns } from './journalTurns.ts';
@@ -55,6 +56,47 @@ test(
       opened.writer.dispose();
       assert.deepEqual([opened.session, opened.lost], [session, 0]);
     }
+  }),
+);
+
+test(
+  'a prompt that waits is written once, however often the queue changes, and comes back whatever was compacted meanwhile',
+  inFolder(async (folder, journal) => {
+    const long = { type: 'text', text: 'x'.repeat(200_000) } as const;
+    const queue: QueuedPrompt[] = [{ turnId: 'long', content: [long] }];
+    const writer = journal.create(head('s'));
+    let session = record(writer, fresh('s'), [
+      { type: 'turn.started', turnId: 't', at: 1, prompt: [] },
+      { type: 'queue.set', queue },
+    ]);
+    const size = () => statSync(path.join(folder, 's.journal')).size;
+    const add = (turnId: string) => {
+      queue.push({ turnId, content: [{ type: 'text', text: turnId }] });
+      session = record(writer, session, [{ type: 'queue.set', queue: [...queue] }]);
+    };
+    for (let at = 0; at < 50; at += 1) add(`q${at}`);
+    assert.ok(size() < 800_000, `${size()} bytes`);
+    assert.deepEqual((await journal.read('s'))?.session.queue, session.queue);
+    const compacted = writer.compact(true);
+    add('meanwhile');
+    await compacted;
+    assert.deepEqual((await journal.read('s'))?.session.queue, session.queue);
+    const [first, ...others] = queue;
+    assert.ok(first);
+    session = record(writer, session, [{ type: 'queue.set', queue: [...others, { ...first, held: true }] }]);
+    writer.dispose();
+    const opened = await journal.open('s');
+    assert.ok(opened.kind === 'opened');
+    assert.deepEqual([opened.session.queue, opened.lost], [session.queue, 0]);
+    // Its begun turn has taken it out of the queue; when it is back, nobody is left without its words.
+    const again = record(opened.writer, opened.session, [
+      { type: 'queue.set', queue: [first] },
+      { type: 'turn.started', turnId: 'long', at: 2, prompt: [long] },
+    ]);
+    await opened.writer.compact(true);
+    record(opened.writer, again, [{ type: 'queue.set', queue: [first] }]);
+    opened.writer.dispose();
+    assert.deepEqual((await journal.read('s'))?.session.queue, [first]);
   }),
 );
 

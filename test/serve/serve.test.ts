@@ -90,7 +90,11 @@ test('a turn of the included agent goes to a client, and its session is there af
   assert.ok(client.actions().some(({ type }) => type === 'chat/responsePart'));
   host.child.kill('SIGTERM');
   await once(host.child, 'exit');
+  const old = path.join(folder, 'data', 'sessions', 'old.journal');
+  writeFileSync(old, '');
+  utimesSync(old, 1, 1);
   const again = await connected(await started(t, folder));
+  assert.equal(existsSync(old), false, 'what need not be kept is removed at the start');
   await again.ask('initialize', { protocolVersions: ['0.9.0'], clientId: 'c' });
   const { items } = (await again.ask('listSessions')) as { items: readonly { resource: string; title: string }[] };
   assert.deepEqual(

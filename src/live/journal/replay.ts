@@ -1,10 +1,10 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SessionEvent } from '../../session/events.ts';
-import type { Part, Session, Turn } from '../../session/model.ts';
+import type { Content, Part, QueuedPrompt, Session, Turn, TurnId } from '../../session/model.ts';
 import { newSession, reduce } from '../../session/reduce.ts';
 import { type JournalRecord, RecordReader, weightOf } from './records.ts';
-import { type HeadRecord, type KnownRecord, recordOf, type SnapshotRecord } from './schema.ts';
+import { type HeadRecord, type KnownRecord, type QueueRecord, recordOf, type SnapshotRecord } from './schema.ts';
 
 /** The format version that this build writes. Leaves files of a higher version alone. */
 export const VERSION = 2;
@@ -68,6 +68,7 @@ export class Replay {
   readonly #early: SessionEvent[] = [];
   /** A snapshot whose end was not read yet. */
   #snapshot: PartialSnapshot | undefined;
+  readonly #queued = new QueueContents();
   #lost = 0;
   #hasSnapshot = false;
 
@@ -104,6 +105,7 @@ export class Replay {
         return this.#begin(record);
       case 'journal.state':
         this.#snapshot = new PartialSnapshot(record.session);
+        this.#queued.set(record.session.queue);
         return;
       case 'journal.turn':
         this.#snapshot ??= this.#withoutState();
@@ -112,11 +114,21 @@ export class Replay {
         return this.#snapshot?.addParts(record.turnId, record.parts);
       case 'journal.complete':
         return this.#closeSnapshot(true);
+      case 'journal.queue': {
+        const queue = this.#queued.queueOf(record);
+        this.#lost += record.queue.length - queue.length;
+        return this.#apply({ type: 'queue.set', queue });
+      }
       default:
-        this.#closeSnapshot(false);
-        if (this.#session) this.#session.apply(record);
-        else this.#early.push(record);
+        return this.#apply(record);
     }
+  }
+
+  #apply(event: SessionEvent): void {
+    if (event.type === 'queue.set') this.#queued.set(event.queue);
+    this.#closeSnapshot(false);
+    if (this.#session) this.#session.apply(event);
+    else this.#early.push(event);
   }
 
   #begin(head: HeadRecord): void {
@@ -285,4 +297,40 @@ function* partsOf(turnId: string, parts: readonly Part[]): Generator<SnapshotRec
     bytes = 0;
   }
   if (piece.length > 0) yield { type: 'journal.parts', turnId, parts: piece };
+}
+
+/** Contents of the prompts that waited last: each is written once, however often the queue changes meanwhile. */
+export class QueueContents {
+  #known: ReadonlyMap<TurnId, readonly Content[]> = new Map();
+
+  /** Forgets all but these, which a snapshot holds as well. */
+  keepOnly(queue: readonly QueuedPrompt[]): void {
+    this.#known = new Map(queue.flatMap(({ turnId, content }) => (this.#known.get(turnId) === content ? [[turnId, content]] : [])));
+  }
+
+  set(queue: readonly QueuedPrompt[]): void {
+    this.#known = new Map(queue.map(({ turnId, content }) => [turnId, content]));
+  }
+
+  /** The record of an event; without the contents that a reader knows by then. */
+  recordOf(event: SessionEvent): KnownRecord {
+    if (event.type !== 'queue.set') return event;
+    const before = this.#known;
+    this.set(event.queue);
+    const isKnown = ({ turnId, content }: QueuedPrompt) => before.get(turnId) === content;
+    if (!event.queue.some(isKnown)) return event;
+    const queue = event.queue.map((one) => {
+      const { content, ...rest } = one;
+      return isKnown(one) ? rest : { ...rest, content };
+    });
+    return { type: 'journal.queue', queue };
+  }
+
+  /** The queue of a record. Prompts whose contents were in a damaged record are missing. */
+  queueOf({ queue }: QueueRecord): readonly QueuedPrompt[] {
+    return queue.flatMap((one) => {
+      const content = one.content ?? this.#known.get(one.turnId);
+      return content ? [{ ...one, content }] : [];
+    });
+  }
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { SessionEvent } from '../../session/events.ts';
-import type { ApprovalDetail, Output, Part, Session, Turn } from '../../session/model.ts';
+import type { ApprovalDetail, Output, Part, QueuedPrompt, Session, Turn } from '../../session/model.ts';
 
 // Schemas that validate a journal's records before replay. Objects are loose, to keep fields that a later build added.
 
@@ -142,15 +142,15 @@ const ask = z.discriminatedUnion('kind', [
   }),
   z.looseObject({ kind: z.literal('question'), ...askBase, fields: list(field), refusal: optional(text) }),
 ]);
-const queued = z.looseObject({
+const waiting = {
   turnId: text,
-  content: list(content),
   replaces: optional(text),
   held: optional(yes),
   again: optional(text),
   feedback: optional(yes),
   sender: optional(text),
-});
+};
+const queued = z.looseObject({ ...waiting, content: list(content) });
 const plan = z.looseObject({
   entries: list(
     z.looseObject({
@@ -352,6 +352,10 @@ const turn = z.looseObject({
   }),
 });
 const parts = z.looseObject({ type: z.literal('journal.parts'), turnId, parts: list(part) });
+const queue = z.looseObject({
+  type: z.literal('journal.queue'),
+  queue: list(z.looseObject({ ...waiting, content: optional(list(content)) })),
+});
 
 /** Identifies a file's conversation. Written at the beginning and again with every turn, to survive damage anywhere in the file. */
 export interface HeadRecord {
@@ -383,13 +387,19 @@ export type SnapshotRecord =
   | { readonly type: 'journal.turn'; readonly turn: Omit<Turn, 'parts'> }
   | { readonly type: 'journal.parts'; readonly turnId: string; readonly parts: readonly Part[] }
   | { readonly type: 'journal.complete' };
-export type KnownRecord = HeadRecord | SnapshotRecord | SessionEvent;
+/** `queue.set` where prompts waited before: their contents, which may be large, are those of the queue before, and are left out. */
+export interface QueueRecord {
+  readonly type: 'journal.queue';
+  readonly queue: readonly (Omit<QueuedPrompt, 'content'> & Partial<Pick<QueuedPrompt, 'content'>>)[];
+}
+export type KnownRecord = HeadRecord | SnapshotRecord | QueueRecord | SessionEvent;
 
 const own: Readonly<Record<string, z.ZodMiniType>> = {
   'journal.head': head,
   'journal.state': state,
   'journal.turn': turn,
   'journal.parts': parts,
+  'journal.queue': queue,
   'journal.complete': typed,
 };
 
@@ -399,5 +409,5 @@ export function recordOf(value: unknown): KnownRecord | undefined {
   if (!found.success) return undefined;
   const { type } = found.data;
   if (!Object.hasOwn(own, type)) return eventOf(value);
-  return own[type]?.safeParse(value).success ? (value as HeadRecord | SnapshotRecord) : undefined;
+  return own[type]?.safeParse(value).success ? (value as HeadRecord | SnapshotRecord | QueueRecord) : undefined;
 }

@@ -11,7 +11,7 @@ import { replaceFile, whileHeld } from '../../transport/replaceFile.ts';
 import type { FileLock } from './lock.ts';
 import { type Disk, RecordFile, realDisk, type SnapshotSize } from './recordFile.ts';
 import { frameOf, weightOf } from './records.ts';
-import { snapshotOf, VERSION } from './replay.ts';
+import { QueueContents, snapshotOf, VERSION } from './replay.ts';
 import type { HeadRecord, KnownRecord } from './schema.ts';
 
 /** Milliseconds between writes; deltas within are joined. */
@@ -67,6 +67,8 @@ interface Target {
   readonly file: RecordFile;
   /** Bytes of the snapshot that the file begins with. */
   readonly snapshotBytes: number | undefined;
+  /** Contents that need not be written into it again. */
+  readonly queued: QueueContents;
 }
 interface Recorded {
   /** The latest state, of which a snapshot can be written at any time. */
@@ -99,7 +101,12 @@ export class JournalWriter implements Disposable {
     this.#folder = folder;
     this.#log = log;
     this.#disk = disk;
-    this.#target = { head, file: new RecordFile(journalFile(folder, head.id), disk, seq, lock, size), snapshotBytes };
+    this.#target = {
+      head,
+      file: new RecordFile(journalFile(folder, head.id), disk, seq, lock, size),
+      snapshotBytes,
+      queued: new QueueContents(),
+    };
     this.#recorded = { session, pending: seq === 0 && session.turns.length > 0 ? 'snapshot' : [] };
   }
 
@@ -158,6 +165,7 @@ export class JournalWriter implements Disposable {
     try {
       this.#encode();
       this.#sinceCompaction = [];
+      this.#target.queued.keepOnly(this.#recorded.session.queue);
       const written = await writeSnapshot(fresh, this.#headRecord(), { ...this.#recorded.session, id: this.#target.head.id });
       await replaceFile(fresh, file.path, async () => {
         await this.#idle();
@@ -251,6 +259,7 @@ export class JournalWriter implements Disposable {
     const { session, pending } = this.#recorded;
     if (pending === 'snapshot') {
       this.#recorded = { session, pending: [] };
+      this.#target.queued.set([]);
       this.#append([this.#headRecord(), ...snapshotOf({ ...session, id: this.#target.head.id })]);
       return true;
     }
@@ -258,7 +267,7 @@ export class JournalWriter implements Disposable {
     if (this.#target.file.seq === 0 && events.length > 0) this.#append([this.#headRecord()]);
     const until = performance.now() + ms;
     let made = 0;
-    do this.#append(events.slice(made, ++made));
+    do this.#append(events.slice(made, ++made).map((event) => this.#target.queued.recordOf(event)));
     while (made < events.length && performance.now() < until);
     this.#recorded = { session, pending: events.slice(made) };
     const recorded = events.slice(0, made);
@@ -270,6 +279,7 @@ export class JournalWriter implements Disposable {
   #append(records: readonly KnownRecord[]): void {
     this.#sinceCompaction = this.#sinceCompaction?.concat(records);
     for (const { record, error } of this.#target.file.append(records)) {
+      this.#target.queued.set([]);
       this.#log.error(`A record (${record.type}) could not be written to the journal and is left out`, error);
     }
   }
@@ -288,6 +298,7 @@ export class JournalWriter implements Disposable {
       head: { ...head, id },
       file: new RecordFile(journalFile(this.#folder, id), this.#disk, 0, undefined),
       snapshotBytes: undefined,
+      queued: new QueueContents(),
     };
     this.#writeSnapshotNext();
     this.#troubles.fire({ kind: 'moved' });
