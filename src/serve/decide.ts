@@ -215,9 +215,16 @@ const NOT_BY_USER = 'Only the user can allow this ("confirmed": "user-action"), 
 /** Only what was shown is answered. */
 const UNSEEN = 'Only a client that follows the chat can answer.';
 
+export const UNKNOWN = 'Parley does not know this action.';
+
+/** True of an action of a client that this host takes, on whatever channel. */
+export function isKnownAction(type: string): boolean {
+  return [...chatAction.def.options, ...sessionAction.def.options].some(({ def }) => def.shape.type.def.values.some((one) => one === type));
+}
+
 export function decideChat(said: unknown, held: Held): ActionResult {
   const parsed = chatAction.safeParse(said);
-  if (!parsed.success) return refused('Parley does not know this action.');
+  if (!parsed.success) return refused(UNKNOWN);
   const action = parsed.data;
   const { chat } = held;
   switch (action.type) {
@@ -517,7 +524,7 @@ export function modelIntent(wanted: string | undefined, session: Session | undef
 
 export function decideSession(said: unknown, state: SessionState, { session, clientId }: Pick<Held, 'session' | 'clientId'>): ActionResult {
   const parsed = sessionAction.safeParse(said);
-  if (!parsed.success) return refused('Parley does not know this action.');
+  if (!parsed.success) return refused(UNKNOWN);
   const action = parsed.data;
   switch (action.type) {
     case 'session/isReadChanged':

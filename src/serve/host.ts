@@ -19,7 +19,7 @@ import {
 import { textsAmong } from './attachments.ts';
 import { Changesets } from './changesets.ts';
 import { Channels, type ClientConnection, type HostClient, type KnownNames, MOST_SUBSCRIPTIONS, type Origin } from './channels.ts';
-import { attachedUris, decideChat, decideSession, offered } from './decide.ts';
+import { attachedUris, decideChat, decideSession, isKnownAction, offered, UNKNOWN } from './decide.ts';
 import { type Hosted, type HostedDeps, HostedSessions, sessionOf } from './hosted.ts';
 import { shownText } from './translate.ts';
 
@@ -505,7 +505,13 @@ class ClientRequests {
     // VS Code renames a session by the channel of its chat.
     const isName = action.type === 'session/titleChanged' && channel === hosted.chat.resource;
     if (channel !== (isChat ? hosted.chat.resource : hosted.uri) && !isName) {
-      this.#channels.refuse(this.#client, channel, action, origin, 'This is not the channel for that.');
+      this.#channels.refuse(
+        this.#client,
+        channel,
+        action,
+        origin,
+        isKnownAction(action.type) ? 'This is not the channel for that.' : UNKNOWN,
+      );
       return null;
     }
     const sender = this.#client.name?.shown;

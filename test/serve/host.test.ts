@@ -1383,6 +1383,20 @@ test('a window that sends a prompt while it loads the chat takes no history away
   assert.deepEqual([reloaded.refusals.length, chat().turns], [1, []]);
 });
 
+test('an action that is unknown is called so, on whatever channel; a known one on another channel names that', async (t) => {
+  const { client } = await opened(t);
+  for (const [channel, type] of [
+    [SESSION, 'chat/unheardOf'],
+    [CHAT, 'session/unheardOf'],
+    [SESSION, 'session/unheardOf'],
+    [SESSION, 'chat/truncated'],
+    [CHAT, 'session/isReadChanged'],
+  ] as const)
+    await client.dispatch(channel, { type });
+  const [unknown, elsewhere] = ['Parley does not know this action.', 'This is not the channel for that.'];
+  assert.deepEqual(client.refusals, [unknown, unknown, unknown, elsewhere, elsewhere]);
+});
+
 test('turns of an agent that cannot take them back, and of a turn that runs, stay', async (t) => {
   const { client, last, chat, ...served } = await opened(t);
   await client.dispatch(CHAT, prompt('t1'));
