@@ -134,7 +134,7 @@ export class AgentHostProcess {
     const host = runningHost(this.#deps.data);
     if (host && !(await this.#mayStop(host))) return;
     if (host) stopHost(host);
-    void vscode.window.showInformationMessage(vscode.l10n.t('Done'));
+    void vscode.window.showInformationMessage(vscode.l10n.t('The agent host was stopped.'));
   }
 
   async #mayStop(host: RunningHost): Promise<boolean> {
