@@ -184,7 +184,10 @@ function editedPiece({ segment, head, tail, fresh }: Piece): Segments {
   if (segment.kind === 'same') return [same(head), same(fresh), same(tail)];
   if (segment.written && fresh.length === 0) return threeWay(segment.before, segment.written, [...head, ...tail]);
   const part = (after: readonly string[]): Hunk => ({ kind: 'hunk', before: [], after });
-  if (!segment.written) return [part(head), ...putBack(segment.before, fresh), part(tail)];
+  // No segment stands before a change at the top of the file: what is typed there is ahead of it, but for its own lines, which are put back.
+  const isAhead = tail.length > 0 && tail.length === segment.after.length;
+  if (!segment.written && !(isAhead && compareLines(segment.before, fresh).every(({ kind }) => kind === 'hunk')))
+    return [part(head), ...putBack(segment.before, fresh), part(tail)];
   return head.length === 0 ? [same(fresh), segment] : [segment, same(fresh)];
 }
 

@@ -165,6 +165,19 @@ test('a line typed into the middle of a hunk stays when the hunk is undone', () 
   assert.equal(afterText(settleHunks(typed, all, 'keep')), 'a\none\nmine\ntwo\nz');
 });
 
+test('a line typed above or below a change stays there when the change is undone, also at the top of the file', () => {
+  const before = Array.from({ length: 40 }, (_, at) => `line ${at}`);
+  for (const from of [0, 9])
+    for (const size of [1, 3, 20, 40 - from])
+      for (const place of [from, from + size]) {
+        const agents = before.map((line, at) => (at >= from && at < from + size ? `${line}, by the agent` : line));
+        const left = withUserText(compareTexts(before.join('\n'), agents.join('\n')), agents.toSpliced(place, 0, 'mine').join('\n'));
+        assert.deepEqual([hunksOfSegments(left).length, beforeText(left)], [1, before.toSpliced(place, 0, 'mine').join('\n')]);
+      }
+  const putBack = withUserText(compareTexts('a\nb\nc', 'x\nc'), 'a\nx\nc');
+  assert.equal(beforeText(putBack), 'a\nb\nc', 'what the user puts back is no line of theirs');
+});
+
 test('two texts that have nothing in common, and are large, are one hunk', () => {
   const lines = (word: string) => Array.from({ length: 30_000 }, (_, at) => `${word} ${at}`).join('\n');
   const segments = compareTexts(lines('a'), lines('b'));
