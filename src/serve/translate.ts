@@ -60,13 +60,13 @@ const LONGEST_TEXT = 64 * 1024;
 /** UTF-16 units of a name, or of a value shown as code. */
 const LONGEST_LINE = 500;
 
-/** VS Code shows an edit with one button, which allows it, and a sign without a word, which rejects it (read in its build). */
 /**
  * VS Code's title is plain text: it takes these signs out, escaped or not, and ends after 100 characters (seen, and read in its
  * build), so that `my_file` would read as `myfile`.
  */
 const LOST_IN_TITLE = /[\\*_#>`]|^.{101}/;
 const ANY_TITLE = 'Allow this?';
+/** VS Code shows an edit with one button, which allows it, and a sign without a word, which rejects it (read in its build). */
 const HOW_TO_REJECT = '✕ rejects this edit.';
 
 /** Returns the actions that bring a chat to the current state of its session. */
