@@ -204,8 +204,8 @@ export class FileHunks implements Disposable {
     const editor = vscode.window.activeTextEditor;
     const { line } = editor?.selection.active ?? { line: 0 };
     // The text before the changes has the keyboard after a click into it.
-    const after =
-      editor && input instanceof vscode.TabInputTextDiff && isSame(input.original, editor.document.uri) ? input.modified : undefined;
+    const isBefore = input instanceof vscode.TabInputTextDiff && input.original.toString() === editor?.document.uri.toString();
+    const after = isBefore ? input.modified : undefined;
     const hunks = (await this.findNow(after ?? editor?.document.uri))?.hunks ?? [];
     const starts = hunks.map((one) => (after ? { ...startOf(one), line: one.beforeLine } : startOf(one)));
     const found = way === 1 ? starts.find((one) => one.line > line) : starts.findLast((one) => one.line < line);
@@ -481,10 +481,6 @@ class LaterLens extends vscode.CodeLens {
 function aroundScreen(document: vscode.TextDocument): (range: vscode.Range) => boolean {
   const seen = vscode.window.visibleTextEditors.flatMap((editor) => (editor.document === document ? editor.visibleRanges : []));
   return ({ start, end }) => seen.some((one) => start.line <= one.end.line + LINES_AROUND && end.line >= one.start.line - LINES_AROUND);
-}
-
-function isSame(one: vscode.Uri, other: vscode.Uri): boolean {
-  return one.toString() === other.toString();
 }
 
 /** The document in front; what the editor shows as no text has its file's address. */
