@@ -8,7 +8,6 @@ import type { ChangedPlace } from '../session/merge.ts';
 import type { Remedy, SessionId } from '../session/model.ts';
 import { findAsk } from '../session/select.ts';
 import { shortened } from '../session/visible.ts';
-import { openSignIn } from './agentCheck.ts';
 import type { Agents } from './agents.ts';
 import { lookedAt } from './approvals/approvalPick.ts';
 import type { Approvals } from './approvals/approvals.ts';
@@ -240,6 +239,7 @@ async function heal(session: LiveSession, remedy: Remedy, deps: ChatAnswersDeps)
       return restartAtOnce(session);
     case 'signIn': {
       const { agent, cwd } = session.store.now;
+      const { openSignIn } = await import('./agentCheck.ts');
       return openSignIn(deps.agents.find(session.profile) ?? { name: agent.name }, cwd);
     }
     case 'showLog':

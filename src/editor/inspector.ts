@@ -7,7 +7,7 @@ import type { Session, SessionId } from '../session/model.ts';
 import { titleOf } from '../session/select.ts';
 import { loadPage } from './chatPage.ts';
 import { commandTitle } from './commandTitle.ts';
-import type { Traffic } from './traffic.ts';
+import type { Redaction, Traffic } from './traffic.ts';
 
 /** Milliseconds between two updates of an open inspector. */
 const REST = 200;
@@ -34,12 +34,19 @@ export class Inspector implements Disposable {
     const name = `${commandTitle('inspect')}: ${titleOf(store.now, 40) || store.now.agent.name}`;
     const panel = vscode.window.createWebviewPanel('parley.inspector', name, vscode.ViewColumn.Active, { retainContextWhenHidden: true });
     this.#panels.set(id, panel);
-    const shown = this.#life.own(showTraffic(panel, this.#traffic, session));
+    const shown = this.#life.own(new Lifetime());
     panel.onDidDispose(() => {
       this.#panels.delete(id);
       this.#life.release(shown);
       shown.dispose();
     });
+    void this.#fill(panel, session, shown);
+  }
+
+  async #fill(panel: vscode.WebviewPanel, session: InspectedSession, shown: Lifetime): Promise<void> {
+    const redaction = await import('./redact.ts');
+    if (this.#panels.get(session.id) !== panel) return;
+    shown.own(showTraffic(panel, this.#traffic, redaction, session));
     loadPage(panel, this.#extensionUri, 'inspector');
   }
 
@@ -51,7 +58,12 @@ export class Inspector implements Disposable {
 type InspectedSession = Pick<HostedSession, 'id'> & { readonly store: Pick<HostedSession['store'], 'now'> };
 
 /** Sends a page the rows it does not have yet, and answers its requests. */
-function showTraffic({ webview }: vscode.WebviewPanel, traffic: Traffic, { id, store }: InspectedSession): Disposable {
+function showTraffic(
+  { webview }: vscode.WebviewPanel,
+  traffic: Traffic,
+  redaction: Redaction,
+  { id, store }: InspectedSession,
+): Disposable {
   const life = new Lifetime();
   let sent = 0;
   let query = '';
@@ -68,7 +80,7 @@ function showTraffic({ webview }: vscode.WebviewPanel, traffic: Traffic, { id, s
     if (query !== '') find();
   };
   life.own(
-    traffic.watch(id, () => {
+    traffic.watch(id, redaction, () => {
       timer ??= setTimeout(update, REST);
     }),
   );
@@ -85,15 +97,15 @@ function showTraffic({ webview }: vscode.WebviewPanel, traffic: Traffic, { id, s
       } else if (type === 'find' && typeof text === 'string') {
         query = text.slice(0, LONGEST_QUERY);
         if (query !== '') find();
-      } else if (type === 'save') void save(traffic, store.now);
+      } else if (type === 'save') void save(traffic, redaction, store.now);
     }),
   );
   return life;
 }
 
 /** Saves a recording that can be imported as a session and replayed without an editor. */
-async function save(traffic: Traffic, session: Session): Promise<void> {
+async function save(traffic: Traffic, redaction: Redaction, session: Session): Promise<void> {
   const defaultUri = vscode.Uri.file(path.join(session.cwd, 'parley-session.jsonl'));
   const uri = await vscode.window.showSaveDialog({ filters: { JSONL: ['jsonl'] }, defaultUri });
-  if (uri) await writeFile(uri.fsPath, traffic.recording(session), { mode: 0o600 });
+  if (uri) await writeFile(uri.fsPath, traffic.recording(session, redaction), { mode: 0o600 });
 }

@@ -2,7 +2,6 @@ import * as vscode from 'vscode';
 import type { Disposable } from '../base/lifetime.ts';
 import type { Log } from '../base/log.ts';
 import type { SessionId } from '../session/model.ts';
-import { traceLine } from './redact.ts';
 import { traceOn } from './settings.ts';
 
 /** The log channel, and the protocol log, which gets its own channel on first use. */
@@ -14,7 +13,11 @@ export class OutputChannels implements Disposable {
 
   trace(id: SessionId, way: 'in' | 'out', message: unknown): void {
     if (!this.#tracing) return;
-    this.#protocolChannel().info(`${id.slice(0, 8)} ${way === 'in' ? '<-' : '->'} ${traceLine(message)}`);
+    const channel = this.#protocolChannel();
+    // Loaded with the first line; the lines keep their order, as promises of one module are settled in turn.
+    void import('./redact.ts').then(({ traceLine }) =>
+      channel.info(`${id.slice(0, 8)} ${way === 'in' ? '<-' : '->'} ${traceLine(message)}`),
+    );
   }
 
   get tracing(): boolean {

@@ -3,7 +3,6 @@ import type { Disposable } from '../base/lifetime.ts';
 import { recordedEvents } from '../live/recording.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Session, SessionId } from '../session/model.ts';
-import { redactedEvent, redactedJson } from './redact.ts';
 
 /** One message between Parley and an agent, without secrets, and the events that it caused at once. */
 export interface TrafficRow {
@@ -47,7 +46,11 @@ const TAIL = 40;
 /** Levels of a message in which a text is looked for. */
 const MOST_DEEP = 8;
 
+/** Leaves secrets out (`redact.ts`): a part of the program that is loaded when somebody looks. */
+export type Redaction = Pick<typeof import('./redact.ts'), 'redactedJson' | 'redactedEvent'>;
+
 interface Watched {
+  readonly redactedJson: Redaction['redactedJson'];
   readonly rows: TrafficRow[];
   count: number;
 }
@@ -66,9 +69,9 @@ export class Traffic {
   }
 
   /** Keeps the traffic of a session from now on, and its last messages from before; disposing the result ends that and forgets it. */
-  watch(id: SessionId, changed: () => void): Disposable {
+  watch(id: SessionId, { redactedJson }: Redaction, changed: () => void): Disposable {
     if (!this.#watched.has(id)) {
-      const watched: Watched = { rows: [], count: 0 };
+      const watched: Watched = { redactedJson, rows: [], count: 0 };
       this.#watched.set(id, watched);
       for (const { events, ...unseen } of this.#unseen.get(id) ?? []) add(watched, unseen, events);
       this.#unseen.delete(id);
@@ -104,7 +107,7 @@ export class Traffic {
    * One JSON object a line, in the format that the headless host records and replays: the messages, and the events that make the session as it is now,
    * also of what came before the messages that are kept.
    */
-  *recording(session: Session): Generator<string> {
+  *recording(session: Session, { redactedEvent }: Redaction): Generator<string> {
     for (const { at, way, json, events } of this.rows(session.id)) yield `${JSON.stringify({ message: { at, way, json, events } })}\n`;
     for (const event of recordedEvents(session)) yield `{"event":${redactedEvent(event)}}\n`;
   }
@@ -143,7 +146,7 @@ export class Traffic {
 }
 
 function add(watched: Watched, { at, way, message }: Omit<EarlierMessage, 'events'>, events: readonly string[]): void {
-  const { json, size } = redactedJson(message);
+  const { json, size } = watched.redactedJson(message);
   watched.count += 1;
   push(watched.rows, { number: watched.count, at, way, kind: kindOf(message), size, json, events }, MOST_ROWS);
 }

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { silentLog } from '../../src/base/log.ts';
+import * as redaction from '../../src/editor/redact.ts';
 import { Traffic } from '../../src/editor/traffic.ts';
 import { childTerminals } from '../../src/live/childTerminals.ts';
 import { processChannel } from '../../src/transport/process.ts';
@@ -126,7 +127,7 @@ test('the messages of an agent that are kept for the inspector do not fill the m
     for (let at = 0; at < 200; at += 1) traffic.message(`s${number}`, 'in', JSON.parse(JSON.stringify(kind(at))));
   const after = (await usage()).heap;
   assert.ok(after - before <= 60e6, `${((after - before) / 1e6).toFixed(0)} MB are kept`);
-  traffic.watch('s0', () => {});
+  traffic.watch('s0', redaction, () => {});
   const [row] = traffic.rows('s0');
   assert.ok(row && row.kind === 'x' && row.json.includes('word word'), row?.json.slice(0, 80));
 });

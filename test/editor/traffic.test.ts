@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import * as redaction from '../../src/editor/redact.ts';
 import { Traffic } from '../../src/editor/traffic.ts';
 import { sessionOfRecording } from '../../src/live/recording.ts';
 import type { Session } from '../../src/session/model.ts';
@@ -15,7 +16,7 @@ test('the traffic of a session has the last messages from before somebody looked
   traffic.message('s', 'in', { method: 'early' });
   traffic.event('s', started);
   let changes = 0;
-  const watching = traffic.watch('s', () => {
+  const watching = traffic.watch('s', redaction, () => {
     changes += 1;
   });
   traffic.message('s', 'out', { jsonrpc: '2.0', id: 1, method: 'session/prompt', params: {} });
@@ -44,7 +45,7 @@ const text = (words: string) => ({ type: 'ContentPart', payload: { type: 'text',
 for (const isSeen of [true, false]) {
   test(`events stand at the message that made them${isSeen ? '' : ', before somebody looks'}, and those of the user at none`, async () => {
     const traffic = new Traffic(() => 0);
-    if (isSeen) traffic.watch('s', () => {});
+    if (isSeen) traffic.watch('s', redaction, () => {});
     traffic.message('s', 'in', text('Hel'));
     traffic.message('s', 'in', text('lo'));
     traffic.message('s', 'in', { type: 'ToolCall', payload: { id: 'call', name: 'Grep' } });
@@ -57,7 +58,7 @@ for (const isSeen of [true, false]) {
     traffic.event('s', { type: 'queue.set', queue: [] });
     traffic.message('s', 'out', { type: 'prompt' });
     traffic.event('s', started);
-    traffic.watch('s', () => {});
+    traffic.watch('s', redaction, () => {});
     const events = traffic.rows('s').map((row) => row.events);
     assert.deepEqual(events, [[], ['text.delta'], ['turn.activity'], ['turn.activity'], []]);
   });
@@ -65,7 +66,7 @@ for (const isSeen of [true, false]) {
 
 test('messages are found by words in their JSON, kind or events, in whatever order', () => {
   const traffic = new Traffic(() => 0);
-  traffic.watch('s', () => {});
+  traffic.watch('s', redaction, () => {});
   traffic.message('s', 'out', { method: 'session/prompt', params: { text: 'Buy Ink' } });
   traffic.message('s', 'in', { method: 'session/update', params: { text: 'ink' } });
   traffic.event('s', delta);
@@ -76,7 +77,7 @@ test('messages are found by words in their JSON, kind or events, in whatever ord
 test('of a session that nobody looks at the last two hundred messages are kept, and none once it is gone', () => {
   const traffic = new Traffic(() => 0);
   for (let at = 1; at <= 1_000; at += 1) traffic.message('s', 'in', { method: `m${at}`, key: 'sk-0123456789abcdef0123' });
-  const watching = traffic.watch('s', () => {});
+  const watching = traffic.watch('s', redaction, () => {});
   const rows = traffic.rows('s');
   assert.ok(rows.length > 150 && rows.length <= 200, `${rows.length} rows`);
   assert.equal(rows.at(-1)?.kind, 'm1000');
@@ -84,7 +85,7 @@ test('of a session that nobody looks at the last two hundred messages are kept, 
   watching.dispose();
   traffic.message('s', 'in', { method: 'later' });
   traffic.keepOnly(['other']);
-  traffic.watch('s', () => {});
+  traffic.watch('s', redaction, () => {});
   assert.deepEqual(traffic.rows('s'), []);
 });
 
@@ -104,11 +105,11 @@ const answered = session({
   ],
   terminals: [{ id: 'term', command: 'npm test', tail: 'ok\n', dropped: 0, exit: { code: 0, signal: null } }],
 });
-const recorded = (traffic: Traffic, of: Session) => [...traffic.recording(of)].join('');
+const recorded = (traffic: Traffic, of: Session) => [...traffic.recording(of, redaction)].join('');
 
 test('secrets are left out of rows and of what is saved', () => {
   const traffic = new Traffic(() => 0);
-  traffic.watch('s', () => {});
+  traffic.watch('s', redaction, () => {});
   traffic.message('s', 'out', { method: 'initialize', params: { env: { A: 'hunter2' }, apiKey: 'sk-0123456789abcdef0123' } });
   const rows = traffic.rows('s').map(({ json }) => json);
   assert.doesNotMatch(rows.join() + recorded(traffic, answered), /hunter2|0123456789abcdef/);
@@ -116,7 +117,7 @@ test('secrets are left out of rows and of what is saved', () => {
 
 test('what is saved is the whole session, also what came before somebody looked, and can be replayed', () => {
   const traffic = new Traffic(() => 0);
-  traffic.watch('s', () => {});
+  traffic.watch('s', redaction, () => {});
   traffic.message('s', 'in', { type: 'message', text: 'Hello' });
   traffic.event('s', { type: 'turn.activity', turnId: 't2', text: null });
   const lines = recorded(traffic, { ...answered, id: 's' })
@@ -143,7 +144,7 @@ test('what is saved is the whole session, also what came before somebody looked,
 
 test('a session that never rests keeps its latest rows', () => {
   const traffic = new Traffic(() => 0);
-  traffic.watch('s', () => {});
+  traffic.watch('s', redaction, () => {});
   for (let at = 0; at < 5_000; at += 1) traffic.message('s', 'in', { type: 'tick', at });
   const rows = traffic.rows('s');
   assert.ok(rows.length <= 2_000 && rows.length >= 1_800);

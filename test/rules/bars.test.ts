@@ -186,11 +186,13 @@ const farReaching = (files: readonly Source[]) =>
 /** Files that exactly one other file imports. What is loaded on demand has to be a file of its own and is not counted. */
 function importedOnce(files: readonly Source[]): readonly string[] {
   const counts = new Map<string, number>();
+  const onDemand = new Set<string>();
   for (const source of files) {
-    const eager = importsOf({ ...source, code: source.code.replace(ON_DEMAND, '') });
-    for (const target of new Set(eager)) counts.set(target, (counts.get(target) ?? 0) + 1);
+    const eager = new Set(importsOf({ ...source, code: source.code.replace(ON_DEMAND, '') }));
+    for (const target of eager) counts.set(target, (counts.get(target) ?? 0) + 1);
+    for (const target of importsOf(source)) if (!eager.has(target)) onDemand.add(target);
   }
-  return files.flatMap(({ path: file }) => (counts.get(file) === 1 ? [file] : []));
+  return files.flatMap(({ path: file }) => (counts.get(file) === 1 && !onDemand.has(file) ? [file] : []));
 }
 
 test('a file imports at most fifteen others, unless it puts a program together', () => {
@@ -208,9 +210,11 @@ test('a reader follows a thing in few files: not too many have one importer', (t
     planted("import { b } from './b.ts';\nimport { c } from './c.ts';\n", 'src/a.ts'),
     planted("import { c } from './c.ts';\n", 'src/b.ts'),
     planted("const late = () => import('./d.ts');\n", 'src/c.ts'),
-    planted('', 'src/d.ts'),
+    planted("import { e } from './e.ts';\nimport { f } from './f.ts';\n", 'src/d.ts'),
+    planted("const late = () => import('./f.ts');\n", 'src/e.ts'),
+    planted('', 'src/f.ts'),
   ];
-  assert.deepEqual(importedOnce(all), ['src/b.ts']);
+  assert.deepEqual(importedOnce(all), ['src/b.ts', 'src/e.ts']);
 });
 
 test('a whole protocol fits in 150 lines', () => {
