@@ -245,8 +245,7 @@ test(
     const second = new Window(page);
     await second.ready();
     await second.openChat();
-    await second.chat.frame.locator('.title-button').click();
-    await second.chat.frame.locator('.session-title', { hasText: 'find countTags' }).click();
+    await second.chat.openSession('find countTags');
     const [searched, edited] = [second.chat.turns.nth(0), second.chat.turns.nth(1)];
     await edited.getByText('1 file changed').waitFor();
     await edited.getByRole('button', { name: 'Keep: src/main.ts' }).waitFor();
@@ -301,8 +300,7 @@ test(
     await first.pictures('hosted-after-restart');
 
     await page.bringToFront();
-    await second.chat.frame.locator('.title-button').click();
-    await second.chat.frame.locator('.session-title', { hasText: 'find countTags' }).click();
+    await second.chat.openSession('find countTags');
     await edited.getByRole('button', { name: 'Undo: src/main.ts' }).click();
     await edited.getByRole('button', { name: 'Undo', exact: true }).click();
     await edited.getByText('Undone').waitFor();

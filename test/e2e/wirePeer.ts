@@ -10,19 +10,23 @@ export interface WirePeer {
   readonly env: Readonly<Record<string, string>>;
   /** Puts a recorded session of this folder where such agents keep theirs. */
   remember(folder: string, id: string, prompt: string): void;
+  /** Lets an agent that is held answer the handshake. */
+  release(): void;
   /** The result it got for a request of its own. */
   answerTo(id: string): unknown;
   remove(): void;
 }
 
-/** `startUp`: milliseconds until the handshake is answered. */
-export async function wirePeer(script: object, startUp: number): Promise<WirePeer> {
+/** `startUp`: milliseconds until the handshake is answered, or `held` for one that waits for `release`. */
+export async function wirePeer(script: object, startUp: number | 'held'): Promise<WirePeer> {
   const place = mkdtempSync(path.join(tmpdir(), 'parley-wire-peer-'));
   const fake = path.join(place, 'fake.mjs');
   await build({ entryPoints: ['test/fakes/wire.ts'], bundle: true, platform: 'node', format: 'esm', outfile: fake, logLevel: 'warning' });
   const log = path.join(place, 'log.jsonl');
   const file = path.join(place, 'script.json');
-  writeFileSync(file, JSON.stringify({ ...script, log, beforeReady: [{ waitMs: startUp }] }));
+  const hold = path.join(place, 'hold');
+  if (startUp === 'held') writeFileSync(hold, '');
+  writeFileSync(file, JSON.stringify({ ...script, log, beforeReady: [startUp === 'held' ? { waitWhile: hold } : { waitMs: startUp }] }));
   const bin = path.join(place, 'bin');
   mkdirSync(bin);
   const program = (name: string, lines: string): void => {
@@ -46,6 +50,7 @@ export async function wirePeer(script: object, startUp: number): Promise<WirePee
       const message = { type: 'TurnBegin', payload: { user_input: prompt } };
       writeFileSync(path.join(session, 'wire.jsonl'), `${JSON.stringify({ timestamp: 1, message })}\n`);
     },
+    release: () => rmSync(hold, { force: true }),
     answerTo(id) {
       const lines = readFileSync(log, 'utf8').split('\n');
       const said = lines.flatMap((line) =>

@@ -6,7 +6,7 @@
  * The script is a JSON object, see `Script`. After its turns are used up every prompt is echoed.
  */
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 interface Script {
@@ -56,6 +56,8 @@ type Step =
   | { readonly flood: number }
   | { readonly megabytes: number }
   | { readonly waitMs: number }
+  /** Until nothing is at this path. */
+  | { readonly waitWhile: string }
   | { readonly hang: true }
   | { readonly stderr: string }
   | { readonly exit: number }
@@ -203,6 +205,7 @@ async function run(steps: readonly Step[]): Promise<Record<string, unknown> | un
     else if ('flood' in step) for (let at = 0; at < step.flood; at++) event('ContentPart', { type: 'text', text: `${at} ` });
     else if ('megabytes' in step) event('ContentPart', { type: 'text', text: 'x'.repeat(step.megabytes * 1024 * 1024) });
     else if ('waitMs' in step) await new Promise((resolve) => setTimeout(resolve, step.waitMs));
+    else if ('waitWhile' in step) while (existsSync(step.waitWhile)) await new Promise((resolve) => setTimeout(resolve, 20));
     else if ('hang' in step) await new Promise(() => {});
     else if ('stderr' in step) process.stderr.write(`${step.stderr}\n`);
     else if ('exit' in step) await flushed().then(() => process.exit(step.exit));

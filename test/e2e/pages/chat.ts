@@ -1,5 +1,6 @@
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 import type { Theme } from '../../workbench/settings.ts';
+import { until } from '../until.ts';
 
 export const bodyClass: Readonly<Record<Theme, string>> = {
   dark: 'vscode-dark',
@@ -43,6 +44,19 @@ export class Chat {
 
   call(title: string | RegExp): Locator {
     return this.frame.locator('.call', { hasText: title });
+  }
+
+  /** Opens a session from the list. The list may close, or its rows be drawn anew, while the window is still loading: it is opened again then. */
+  async openSession(title: string): Promise<void> {
+    const row = this.frame.locator('.session-title', { hasText: title });
+    const shown = this.frame.locator('.title-button .title', { hasText: title });
+    await until(async () => {
+      if (await shown.isVisible()) return true;
+      if ((await row.count()) === 0 && (await this.frame.locator('.sheet').count()) === 0)
+        await this.frame.locator('.title-button').click();
+      await row.click({ timeout: 5_000 }).catch(() => {});
+      return (await row.count()) === 0 && (await shown.isVisible());
+    }, `the session “${title}” is shown`);
   }
 
   /** Presses an answer of the card in front, once presses on it count. */
