@@ -1,3 +1,4 @@
+import { t } from '../../base/l10n.ts';
 import type { CallState, ConversationState, OfferedTool, Table, TurnState } from '../../conversation/state.ts';
 import { find, newConversation, type OpenAsk } from '../../conversation/state.ts';
 import type { StopLimits } from '../../conversation/step.ts';
@@ -152,4 +153,17 @@ export function turnsBefore(known: readonly { readonly id: string }[], { turns }
 /** A host's names of parts need be different within a turn only. */
 export function partIdOf(turnId: string, partId: string): string {
   return partId.startsWith(turnId) ? partId : `${turnId}/${partId}`;
+}
+
+export function isPromptOf(was: Dispatched | undefined, turnId: string): boolean {
+  return was?.kind === 'turn' && was.turnId === turnId;
+}
+
+export function timeOf(text: string): number | undefined {
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+export function unknownHere(): string {
+  return t('The agent does not know this conversation any more. {0}', '').trim();
 }

@@ -457,8 +457,11 @@ export interface Choices {
   readonly model: string | null;
 }
 
+const NO_CONFIG: SessionConfig = { schema: { type: 'object', properties: {} }, values: {} };
+
 /** `models`: what the host lists for the agent. A setting with the same values is about the model; one without values may tell the one in use. */
-export function choicesOf({ schema, values }: SessionConfig, models: readonly string[]): Choices {
+export function choicesOf(config: SessionConfig | undefined, models: readonly string[]): Choices {
+  const { schema, values } = config ?? NO_CONFIG;
   let mode: ModeChoice | null = null;
   let model: string | null = null;
   const options: SessionOption[] = [];

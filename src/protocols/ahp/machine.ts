@@ -12,11 +12,14 @@ import {
   type AhpTurn,
   aboutCall,
   type Dispatched,
+  isPromptOf,
   partIdOf,
   requestOf,
   sentFor,
   textsIn,
+  timeOf,
   turnsBefore,
+  unknownHere,
   unsent,
 } from './clientState.ts';
 import {
@@ -68,7 +71,6 @@ import {
   type Message,
   type PendingMessage,
   type ResponsePart,
-  type SessionConfig,
   saidIn,
   senderOf,
   type TerminalContent,
@@ -94,9 +96,9 @@ const MOST_ASKS = 200;
 const UNKNOWN_METHOD = -32601;
 /** The code with which a host that ends closes its connections (RFC 6455 §7.4). */
 const GOING_AWAY = 1001;
-/** The protocol's code for what a host does not have (docs/protocols/ahp.md §1). */
+/** The protocol's codes for what a host does not have, and for a session it does not know (docs/protocols/ahp.md §1). */
 const NOT_FOUND = -32008;
-const NO_CONFIG: SessionConfig = { schema: { type: 'object', properties: {} }, values: {} };
+const NO_SESSION = -32001;
 
 class AhpStep extends Step<AhpState> {
   take(input: Input): void {
@@ -179,8 +181,8 @@ class AhpStep extends Step<AhpState> {
     if (kind !== 'refused') return;
     // The host has forgotten this client, as VS Code's own does when it is started again.
     if (what === 'reconnect' && code === NOT_FOUND) return this.initialize('again', this.followed());
-    if (what === 'reconnect') return this.over(unknownHere());
-    this.over(code === -32001 ? unknownHere() : t('The agent refused: {0}', message));
+    if (what === 'reconnect') return this.gone();
+    this.over(code === NO_SESSION ? unknownHere() : t('The agent refused: {0}', message));
   }
   initialized(result: unknown): void {
     const { setup } = this.state;
@@ -193,13 +195,22 @@ class AhpStep extends Step<AhpState> {
     this.state.agent = agent ?? null;
     if (setup.resume) return this.request('session', 'subscribe', { channel: setup.resume.key });
     if (!agent) return this.over(t('The agent host has no agent “{0}”.', setup.provider ?? ''));
-    const uri = `${agent.provider}:/${setup.newId}`;
-    this.request(`create ${uri}`, 'createSession', {
-      channel: uri,
-      provider: agent.provider,
-      workingDirectories: [setup.folder],
-      config: {},
-    });
+    this.create(`${agent.provider}:/${setup.newId}`, agent.provider);
+  }
+  create(channel: string, provider: string): void {
+    this.request(`create ${channel}`, 'createSession', { channel, provider, workingDirectories: [this.state.setup.folder], config: {} });
+  }
+  /** The host does not have the session, as after it was killed. One in which nothing was said begins anew. */
+  gone(): void {
+    const { state } = this;
+    const { agent, setup, chat, turn, inbox } = state;
+    if (!agent || turn || chat?.activeTurn || chat?.turns.length !== 0 || inbox.length > 0) return this.over(unknownHere());
+    state.phase = 'opening';
+    state.chat = null;
+    state.seen = 0;
+    state.attempts = 0;
+    this.timer('silence', setup.limits.silence);
+    this.create(`${agent.provider}:/${this.newId()}`, agent.provider);
   }
   sessionShown(result: unknown): void {
     const parsed = answers.subscribe.safeParse(result);
@@ -363,7 +374,7 @@ class AhpStep extends Step<AhpState> {
   }
   choices(): Choices {
     const { agent, session } = this.state;
-    return choicesOf(session?.facts.config ?? NO_CONFIG, agent?.models.map(({ id }) => id) ?? []);
+    return choicesOf(session?.facts.config, agent?.models.map(({ id }) => id) ?? []);
   }
   showChoices(): void {
     const { agent, model } = this.state;
@@ -822,7 +833,7 @@ class AhpStep extends Step<AhpState> {
     const behind = Object.values(state.dispatched).flatMap((one) => (one.kind === 'turn' && one.isBehind ? [one] : []));
     clear(state.dispatched);
     if (parsed.data.type === 'replay') {
-      if (parsed.data.missing.includes(session.uri)) return this.over(unknownHere());
+      if (parsed.data.missing.includes(session.uri)) return this.gone();
       this.pump();
       for (const envelope of parsed.data.actions) this.received(envelope);
       for (const { id, next } of Object.values(state.terminals))
@@ -840,7 +851,7 @@ class AhpStep extends Step<AhpState> {
     const { session } = state;
     const chat = readChat(all.find(({ resource }) => resource === session?.facts.chat)?.state);
     const facts = readSession(all.find(({ resource }) => resource === session?.uri)?.state);
-    if (!chat || !facts || !session) return this.over(unknownHere());
+    if (!chat || !facts || !session) return this.gone();
     // The numbers may be those of another run of the host.
     state.seen = Math.max(0, ...all.map(({ fromSeq }) => fromSeq));
     session.facts = facts;
@@ -887,14 +898,3 @@ class AhpStep extends Step<AhpState> {
 }
 
 export const ahpMachine = machineOf(AhpStep);
-
-function isPromptOf(was: Dispatched | undefined, turnId: string): boolean {
-  return was?.kind === 'turn' && was.turnId === turnId;
-}
-function timeOf(text: string): number | undefined {
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : at;
-}
-function unknownHere(): string {
-  return t('The agent does not know this conversation any more. {0}', '').trim();
-}
