@@ -167,3 +167,9 @@ export function timeOf(text: string): number | undefined {
 export function unknownHere(): string {
   return t('The agent does not know this conversation any more. {0}', '').trim();
 }
+
+/** True for a conversation in which nothing was said, as far as it is known here. */
+export function isUnsaid({ turn, chat, inbox, setup }: AhpState): boolean {
+  if (turn || inbox.length > 0) return false;
+  return chat ? chat.turns.length === 0 && !chat.activeTurn : setup.shown.length === 0 && setup.resume?.history !== true;
+}

@@ -13,6 +13,7 @@ import {
   aboutCall,
   type Dispatched,
   isPromptOf,
+  isUnsaid,
   partIdOf,
   requestOf,
   sentFor,
@@ -166,6 +167,7 @@ class AhpStep extends Step<AhpState> {
         return this.initialized(result);
       case 'create':
         return this.request('session', 'subscribe', { channel: rest });
+      case 'resume':
       case 'session':
         return this.sessionShown(result);
       case 'chat':
@@ -181,7 +183,7 @@ class AhpStep extends Step<AhpState> {
     if (kind !== 'refused') return;
     // The host has forgotten this client, as VS Code's own does when it is started again.
     if (what === 'reconnect' && code === NOT_FOUND) return this.initialize('again', this.followed());
-    if (what === 'reconnect') return this.gone();
+    if (what === 'reconnect' || (what === 'resume' && code === NO_SESSION)) return this.gone();
     this.over(code === NO_SESSION ? unknownHere() : t('The agent refused: {0}', message));
   }
   initialized(result: unknown): void {
@@ -193,7 +195,7 @@ class AhpStep extends Step<AhpState> {
     const agents = readAgents(root?.state);
     const agent = setup.provider === null ? agents[0] : agents.find(({ provider }) => provider === setup.provider);
     this.state.agent = agent ?? null;
-    if (setup.resume) return this.request('session', 'subscribe', { channel: setup.resume.key });
+    if (setup.resume) return this.request('resume', 'subscribe', { channel: setup.resume.key });
     if (!agent) return this.over(t('The agent host has no agent “{0}”.', setup.provider ?? ''));
     this.create(`${agent.provider}:/${setup.newId}`, agent.provider);
   }
@@ -203,8 +205,8 @@ class AhpStep extends Step<AhpState> {
   /** The host does not have the session, as after it was killed. One in which nothing was said begins anew. */
   gone(): void {
     const { state } = this;
-    const { agent, setup, chat, turn, inbox } = state;
-    if (!agent || turn || chat?.activeTurn || chat?.turns.length !== 0 || inbox.length > 0) return this.over(unknownHere());
+    const { agent, setup } = state;
+    if (!agent || !isUnsaid(state)) return this.over(unknownHere());
     state.phase = 'opening';
     state.chat = null;
     state.seen = 0;
@@ -874,14 +876,11 @@ class AhpStep extends Step<AhpState> {
   /** A conversation in which nothing was said is not left behind. */
   leave(): void {
     const { state } = this;
-    const { session, chat, phase, turn } = state;
+    const { session, phase, setup } = state;
+    const isEmpty = state.chat !== null && isUnsaid(state) && session?.uri !== setup.resume?.key;
     this.settle('everything', 'withdrawn');
-    const isEmpty = turn === null && chat !== null && chat.turns.length === 0 && !chat.activeTurn && state.setup.resume === null;
-    state.phase = 'left';
-    if (find(state.links, HOST) === undefined) {
-      state.phase = 'over';
-      return;
-    }
+    state.phase = find(state.links, HOST) === undefined ? 'over' : 'left';
+    if (state.phase === 'over') return;
     if (phase !== 'ready' || !isEmpty || !session) return this.close(HOST);
     this.request('dispose', 'disposeSession', { channel: session.uri });
     this.timer('silence', state.setup.limits.contents);

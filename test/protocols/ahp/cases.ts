@@ -41,7 +41,7 @@ function start(setup: Readonly<Record<string, unknown>>): { readonly state: AhpS
       'start',
       reply('initialize', { protocolVersion: '1.0.0', serverSeq: 0, snapshots: [{ resource: 'ahp-root:/', state: root, fromSeq: 0 }] }),
       ...(given.resume ? [] : [reply(`create ${SESSION}`, null)]),
-      reply('session', snapshot(SESSION, facts)),
+      reply(given.resume ? 'resume' : 'session', snapshot(SESSION, facts)),
       reply('chat', snapshot(CHAT, held)),
       reply('commands', { items: [] }),
     ],
