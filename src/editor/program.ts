@@ -37,6 +37,7 @@ import { ProposedFiles } from './review/proposedFiles.ts';
 import { restoreText } from './review/restoredTexts.ts';
 import { Review } from './review/review.ts';
 import { closeRemovedFiles } from './review/reviewTabs.ts';
+import { SavedTexts } from './review/savedTexts.ts';
 import { followSaves } from './review/userSaves.ts';
 import { EditorSecrets } from './secrets.ts';
 import { SessionList } from './sessionList.ts';
@@ -161,6 +162,7 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
       windowKey,
     }),
   );
+  documents.saveIn(new SavedTexts(path.join(context.globalStorageUri.fsPath, 'proposed')));
   const publish: PublishEvent = (id, event) => sessions.get(id)?.publish(event);
   const contents = path.join(context.globalStorageUri.fsPath, 'review');
   const changeSets = life.own(new ChangeSets(sessions, contents, () => bundles.review().ChangeSet, fileEffects, publish, log));

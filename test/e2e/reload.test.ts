@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { suite } from './suite.ts';
+import type { Locator } from 'playwright-core';
+import { type Scene, suite } from './suite.ts';
 import { until } from './until.ts';
 
 const inWindow = suite({ name: 'reload' });
@@ -42,33 +43,69 @@ function backups(storage: string): readonly string[] {
     .map((one) => path.join(one.parentPath, one.name));
 }
 
+/** Types a note at the end of the line that the agent wants to change, in an open question. */
+async function typeIntoProposal({ window }: Scene, note: string): Promise<void> {
+  const { chat, diff, page, pick } = window;
+  await window.openChat();
+  await chat.say('replace "Hello" by "Welcome" in src/main.ts');
+  await pick.row('Allow once').waitFor();
+  await page.keyboard.press('Escape');
+  await pick.gone();
+  await diff.answers.waitFor();
+  await diff.editor.locator('.editor.modified .view-line', { hasText: "'Welcome from" }).click();
+  await page.keyboard.press('End');
+  await page.keyboard.type(` // ${note}`);
+  await chat.frame.getByText('edited by you').last().waitFor();
+}
+
+/** Waits for a text that has come back as the latest of so many untitled ones, and as nothing else. */
+async function isUntitled({ window, storage }: Scene, turn: Locator, note: string, count: number): Promise<void> {
+  const { chat, page } = window;
+  await window.openChat();
+  await window
+    .tab('Untitled')
+    .nth(count - 1)
+    .waitFor();
+  // Where the same text stood in several unsaved tabs, closing them would ask about each.
+  assert.deepEqual(await page.locator('.tab.dirty').filter({ hasText: 'main.ts' }).allTextContents(), []);
+  await page.locator('.editor-instance .view-line', { hasText: `// ${note}` }).waitFor();
+  assert.equal(await page.locator('.monaco-dialog-box').count(), 0);
+  await chat.settled(turn);
+  await until(() => backups(storage).length === 0, 'the editor restores the proposal no more');
+  assert.equal(await page.locator('.tab', { hasText: 'main.ts' }).count(), 0);
+  assert.equal(await page.locator('.monaco-dialog-box').count(), 0);
+}
+
 test(
   'what is typed into a proposal is there after a reload, as an untitled text, and the editor asks nothing',
-  inWindow(async ({ window, storage }) => {
-    const { chat, diff, page, pick } = window;
-    await window.openChat();
-    const turns = await chat.turns.count();
-    await chat.say('replace "Hello" by "Welcome" in src/main.ts');
-    await pick.row('Allow once').waitFor();
-    await page.keyboard.press('Escape');
-    await pick.gone();
-    await diff.answers.waitFor();
-    await diff.editor.locator('.editor.modified .view-line', { hasText: "'Welcome from" }).click();
-    await page.keyboard.press('End');
-    await page.keyboard.type(' // typed by me');
-    await chat.frame.getByText('edited by you').waitFor();
+  inWindow(async (scene) => {
+    const { window, storage } = scene;
+    const turn = window.chat.turns.nth(await window.chat.turns.count());
+    await typeIntoProposal(scene, 'typed by me');
     await until(() => backups(storage).some((file) => readFileSync(file, 'utf8').includes('// typed by me')), 'the text is backed up');
     await window.reload();
-    await window.openChat();
-    await window.tab('Untitled').waitFor();
-    await window.tab('proposed').waitFor({ state: 'detached' });
-    await page.locator('.editor-instance .view-line', { hasText: '// typed by me' }).waitFor();
-    assert.equal(await page.locator('.monaco-dialog-box').count(), 0);
-    await chat.settled(chat.turns.nth(turns));
-    await until(() => backups(storage).length === 0, 'the editor restores the proposal no more');
-    assert.equal(await page.locator('.tab', { hasText: 'main.ts' }).count(), 0);
-    assert.equal(await page.locator('.monaco-dialog-box').count(), 0);
+    await isUntitled(scene, turn, 'typed by me', 1);
     await window.pictures('typed');
+  }),
+);
+
+test(
+  'with auto save, too',
+  inWindow(async (scene) => {
+    const { window, folder, storage } = scene;
+    const settings = path.join(folder, '.vscode');
+    mkdirSync(settings, { recursive: true });
+    writeFileSync(path.join(settings, 'settings.json'), JSON.stringify({ 'files.autoSave': 'afterDelay', 'files.autoSaveDelay': 200 }));
+    const turn = window.chat.turns.nth(await window.chat.turns.count());
+    await typeIntoProposal(scene, 'saved by the editor');
+    const saved = path.join(storage, 'proposed');
+    const texts = () => (existsSync(saved) ? readdirSync(saved) : []).map((name) => readFileSync(path.join(saved, name), 'utf8'));
+    await until(() => texts().some((text) => text.includes('// saved by the editor')), 'the text is saved');
+    await window.page.locator('.tab.dirty', { hasText: 'proposed' }).waitFor({ state: 'detached' });
+    await window.reload();
+    await isUntitled(scene, turn, 'saved by the editor', 2);
+    await until(() => texts().length === 0, 'the text is not kept twice');
+    rmSync(settings, { recursive: true });
   }),
 );
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
@@ -10,6 +10,7 @@ import { showProposalLenses } from '../../src/editor/review/proposalLenses.ts';
 import { ProposedFiles } from '../../src/editor/review/proposedFiles.ts';
 import { settleTurnFile } from '../../src/editor/review/revert.ts';
 import { Review } from '../../src/editor/review/review.ts';
+import { SavedTexts } from '../../src/editor/review/savedTexts.ts';
 import type { Approval, Diff, ToolCall } from '../../src/session/model.ts';
 import { command, FakeSessionHost } from './fakeHost.ts';
 import { settled } from './settled.ts';
@@ -55,6 +56,12 @@ describe('review of changes', () => {
     change.insert(input.modified, new vscode.Position(0, 0), text);
     assert.equal(await vscode.workspace.applyEdit(change), true);
     return input;
+  };
+  /** Texts that are saved on the disk, too. */
+  const savedIn = (scheme: string) => {
+    const documents = new ReviewDocuments(scheme);
+    documents.saveIn(new SavedTexts(path.join(folder, 'saved')));
+    return documents;
   };
   const session = () => fakeHost.get('a')!.store.now;
 
@@ -294,6 +301,43 @@ describe('review of changes', () => {
     await Promise.all(sides.map((uri) => later.closeEarlier(uri)));
     assert.ok(tabs().length === 1 && tabs().every(isUntitled));
     assert.deepEqual(kept(), ['mine\nafter\n']);
+  });
+
+  it('what was saved in a diff of an earlier window is an untitled text, too, and nothing is left of it', async () => {
+    const scheme = `${REVIEW_SCHEME}-saved`;
+    const count = () => readdirSync(path.join(folder, 'saved')).length;
+    const before = savedIn(scheme);
+    const sides = ['before', 'after'].map((side) => before.put(`b/9/${side}`, file, `${side}\n`, side === 'after'));
+    const [, right] = sides;
+    assert.ok(right);
+    await before.writeFile(right, new TextEncoder().encode('mine\nafter\n'));
+    assert.equal(count(), 1);
+    before.dispose();
+    const documents = life.own(savedIn(scheme));
+    const later = life.own(new Review(fakeHost, documents, silentLog));
+    documents.restoreWith(async (uri) => void later.closeEarlier(uri));
+    void vscode.commands.executeCommand('vscode.diff', ...sides, 'earlier').then(undefined, () => undefined);
+    const untitled = () => vscode.workspace.textDocuments.filter(({ isUntitled, isClosed }) => isUntitled && !isClosed);
+    await settled(() => untitled().some((one) => one.getText() === 'mine\nafter\n'));
+    await settled(() => !tabs().some(({ input }) => input instanceof vscode.TabInputTextDiff));
+    await settled(() => count() === 0);
+  });
+
+  it('a saved text of a proposal is forgotten with the proposal, or with another in its place, and their number is bounded', async () => {
+    const names = () => readdirSync(path.join(folder, 'saved'));
+    const documents = life.own(savedIn(`${REVIEW_SCHEME}-bounded`));
+    const mine = new TextEncoder().encode('mine\n');
+    const put = (id: number, text: string) => documents.put(`b/${id}/after`, file, text, true);
+    for (const end of [documents.remove.bind(documents), () => put(1, 'another\n')]) {
+      await documents.writeFile(put(1, 'one\n'), mine);
+      assert.equal(names().length, 1);
+      end(documents.address('b/1/after', file));
+      await settled(() => names().length === 0);
+    }
+    for (let id = 1; id <= 103; id += 1) await documents.writeFile(put(id, 'one\n'), mine);
+    assert.equal(names().length, 100);
+    await documents.writeFile(put(103, 'one\n'), new Uint8Array(8_000_001));
+    assert.equal(names().length, 99, 'a text that is too long leaves no earlier one');
   });
 
   it('the text of an editable proposal goes back as the user left it', async () => {

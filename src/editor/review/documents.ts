@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { Disposable } from '../../base/lifetime.ts';
+import type { SavedTexts } from './savedTexts.ts';
 
 export const REVIEW_SCHEME = 'parley-review';
 /** Scheme of the texts before the changes under review. */
@@ -29,6 +30,7 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
   readonly #changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.#changes.event;
   readonly scheme: string;
+  #saved: SavedTexts | undefined;
   #restore: ((uri: vscode.Uri) => Promise<void>) | undefined;
   readonly #registration: vscode.Disposable;
 
@@ -41,6 +43,11 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
   /** A tab that the editor restores with its window reads a text that is not there yet: `restore` puts it back, if it can be told. */
   restoreWith(restore: (uri: vscode.Uri) => Promise<void>): void {
     this.#restore = restore;
+  }
+
+  /** Keeps what is saved of texts that can be edited there, too. */
+  saveIn(saved: SavedTexts): void {
+    this.#saved = saved;
   }
 
   /** The address of the text with that key, whether it exists or not. */
@@ -59,15 +66,20 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
     const bytes = new TextEncoder().encode(text);
     if (known && Buffer.compare(known.bytes, bytes) === 0) return uri;
     this.#entries.set(uri.toString(), { bytes, editable, mtime: (known?.mtime ?? 0) + 1 });
+    // What was saved is of another proposal.
+    if (editable) void this.#saved?.remove(uri);
     if (known) this.#changes.fire([{ type: vscode.FileChangeType.Changed, uri }]);
     return uri;
   }
 
-  /** Makes a text that is not known one that can be saved, without a change of what the editor has of it. False where it is known. */
+  /**
+   * Makes a text that is not known one that can be saved: the one that was saved in an earlier window, if there is one, without a change of what the
+   * editor has of it. False where the text is known.
+   */
   adopt(uri: vscode.Uri): boolean {
     if (this.#entries.has(uri.toString())) return false;
     // As old as can be: the editor saves over no text that is newer than its own.
-    this.#entries.set(uri.toString(), { bytes: new Uint8Array(), editable: true, mtime: 0 });
+    this.#entries.set(uri.toString(), { bytes: this.#saved?.read(uri) ?? new Uint8Array(), editable: true, mtime: 0 });
     return true;
   }
 
@@ -77,6 +89,7 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
   }
 
   remove(uri: vscode.Uri): void {
+    if (this.#entries.get(uri.toString())?.editable) void this.#saved?.remove(uri);
     this.#entries.delete(uri.toString());
   }
 
@@ -101,6 +114,7 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
     entry.bytes = bytes;
     entry.mtime += 1;
     this.#changes.fire([{ type: vscode.FileChangeType.Changed, uri }]);
+    await this.#saved?.write(uri, bytes);
   }
 
   watch(): vscode.Disposable {

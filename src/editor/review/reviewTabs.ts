@@ -130,15 +130,20 @@ export class ReviewTabs {
     const found = () => allTabs().filter(isOver);
     this.#adopt(isOver);
     const earlier = [...this.#earlier.values()];
-    for (const uri of earlier) await keepTyped(uri);
-    for (const tab of found()) await showTypedFile(tab);
-    await saveAll(found().flatMap(shownIn));
-    // The editor closes no tab that it has reported again meanwhile.
-    const closing = found().filter((tab) => !isTyped(tab));
-    if (closing.length > 0) await vscode.window.tabGroups.close(closing, true);
-    for (const uri of earlier) {
-      this.#earlier.delete(uri.toString());
-      if (!allTabs().some((tab) => isIn(tab, uri))) this.#documents.remove(uri);
+    const typed = (await Promise.all(earlier.map((uri) => typedText(uri)))).flatMap((text) => text ?? []);
+    try {
+      for (const tab of found()) await showTypedFile(tab);
+      await saveAll(found().flatMap(shownIn));
+      // The editor closes no tab that it has reported again meanwhile.
+      const closing = found().filter((tab) => !isTyped(tab));
+      if (closing.length > 0) await vscode.window.tabGroups.close(closing, true);
+    } finally {
+      // Not before: a window that has just opened takes seconds for it, and would show the same text in several unsaved tabs until then.
+      if (typed.length > 0) await keepTyped(typed);
+      for (const uri of earlier) {
+        this.#earlier.delete(uri.toString());
+        if (!allTabs().some((tab) => isIn(tab, uri))) this.#documents.remove(uri);
+      }
     }
   }
 
@@ -154,12 +159,24 @@ export function isIn(tab: vscode.Tab, uri: vscode.Uri): boolean {
   return shownIn(tab).some((one) => one.toString() === uri.toString());
 }
 
-/** Opens what the user has typed into a text of an earlier window as an untitled text. */
-async function keepTyped(uri: vscode.Uri): Promise<void> {
+interface TypedText {
+  readonly content: string;
+  readonly language: string;
+}
+
+/** What the user has typed into a text of an earlier window: unsaved, or saved there. */
+async function typedText(uri: vscode.Uri): Promise<TypedText | undefined> {
   const document = await vscode.workspace.openTextDocument(uri);
-  if (!document.isDirty) return;
-  const kept = await vscode.workspace.openTextDocument({ content: document.getText(), language: document.languageId });
-  await vscode.window.showTextDocument(kept, { preview: false, preserveFocus: true });
+  const content = document.getText();
+  return document.isDirty || content !== '' ? { content, language: document.languageId } : undefined;
+}
+
+/** Opens these texts as untitled ones. */
+async function keepTyped(texts: readonly TypedText[]): Promise<void> {
+  for (const text of texts) {
+    const kept = await vscode.workspace.openTextDocument(text);
+    await vscode.window.showTextDocument(kept, { preview: false, preserveFocus: true });
+  }
   void vscode.window.showInformationMessage(
     vscode.l10n.t('Your edit was not written: the question is closed. Your text stays open until you close it.'),
   );
