@@ -46,6 +46,7 @@ import {
   type Folders,
   fileOf,
   filesInFolder,
+  foldersAbove,
   foldersOf,
   moveFile,
   nameOf,
@@ -57,6 +58,8 @@ import {
   removeEmptyFolder,
   removeEmptyFolders,
   shownName,
+  type WrittenTogether,
+  writtenTogether,
 } from './folders.ts';
 import {
   changedAt,
@@ -130,6 +133,7 @@ import {
   withReviewThen,
   withSince,
   withTracked,
+  withUndone,
   writeState,
 } from './state.ts';
 
@@ -1020,10 +1024,11 @@ export class ChangeSet {
   /** Why files cannot be written now. A file that was moved stays as it is at both places. */
   async #refusals(turnId: TurnId, steps: readonly RestoreStep[]): Promise<ReadonlyMap<string, string>> {
     const refusals = new Map<string, string>();
+    const all = writtenTogether(steps);
     for (const step of steps) {
       const { name } = step;
       const isTaken = await this.#isTakenSince(turnId, step);
-      const refused = isTaken ? changedByOthers(shownName(this.#folders, name)) : await this.#whyRefused(name, steps);
+      const refused = isTaken ? changedByOthers(shownName(this.#folders, name)) : await this.#whyRefused(name, all);
       if (refused === undefined) continue;
       refusals.set(name, refused);
       // What stands in the folder that is in its place stays with it.
@@ -1047,7 +1052,7 @@ export class ChangeSet {
     return isLeft && this.#deps.isTaken?.(fileOf(this.#folders, now)) === true && (await this.#present(now)) === null;
   }
 
-  async #whyRefused(name: string, all: readonly Wanted[]): Promise<string | undefined> {
+  async #whyRefused(name: string, all: WrittenTogether): Promise<string | undefined> {
     if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name))) return unsavedIn(shownName(this.#folders, name));
     try {
       await this.#checkPlace(name, all);
@@ -1061,19 +1066,19 @@ export class ChangeSet {
    * Rejects when the file could not be written. `all`: files written in the same step; for a link among them that is on the path, only its
    * target counts.
    */
-  async #checkPlace(name: string, all: readonly Wanted[]): Promise<void> {
+  async #checkPlace(name: string, all: WrittenTogether): Promise<void> {
     const place = placeOf(this.#folders, name);
     if (await this.#isEmptied(name, all)) return checkFolders(place);
     const over = this.#linkOver(name, await this.#present(name));
-    const makesRoom = [...foldersOfFiles([name])].some((folder) => all.some((one) => one.name === folder));
+    const makesRoom = [...foldersOfFiles([name])].some((folder) => all.names.has(folder));
     await (makesRoom ? checkPlace(place.root, place.below, over) : checkOwnPlace(place, over));
   }
 
   /** In its place is a folder in which nothing is left once all are written. */
-  async #isEmptied(name: string, all: readonly Wanted[]): Promise<boolean> {
-    const gone = new Set(all.flatMap((one) => (one.target === null && one.name.startsWith(`${name}/`) ? [one.name] : [])));
-    const inside = gone.size === 0 ? undefined : await filesInFolder(fileOf(this.#folders, name));
-    return inside?.every((one) => gone.has(`${name}/${one}`)) === true;
+  async #isEmptied(name: string, { removed }: WrittenTogether): Promise<boolean> {
+    const gone = removed.get(name);
+    const inside = gone && (await filesInFolder(fileOf(this.#folders, name)));
+    return inside?.every((one) => gone?.has(`${name}/${one}`)) === true;
   }
 
   /**
@@ -1091,8 +1096,9 @@ export class ChangeSet {
       const made = await this.#foldersFor(wanted);
       const { done, failure } = await this.#putAll(wanted);
       const names = new Set(done.map(({ name }) => name));
+      const burst = this.#inBursts();
       const undo = await Promise.all(
-        done.map(({ name, present }) => this.#withLeft({ ...this.#replacedBy(name, present), folders: made.get(name) })),
+        done.map(({ name, present }) => this.#withLeft({ ...this.#replacedBy(name, present, burst), folders: made.get(name) })),
       );
       if (done.length > 0) this.#state = { ...this.#state, undo };
       this.#state = withKnown(
@@ -1103,8 +1109,7 @@ export class ChangeSet {
       await this.#putBack(turnId, done);
       await this.#restored([...names]);
       const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
-      for (const name of names)
-        for (const turn of this.checkpoints.slice(at)) this.#state = withReview(this.#state, name, () => 'undone', turn);
+      this.#state = withUndone(this.#state, names, at);
       const kept = new Set(steps.flatMap(({ name }) => (names.has(name) ? [] : [name])));
       this.#state = withAllUndone(this.#state, kept, at);
       for (const name of names) {
@@ -1195,7 +1200,11 @@ export class ChangeSet {
     const changes = this.#state.checkpoints.slice(at).flatMap((one) => one.changes);
     const gone = done.flatMap(({ name, target }) => (target === null ? [name] : []));
     // Of a file that a later prompt has moved away, the folder is left.
-    await this.#removeFolders(turnId, [...gone, ...changes.flatMap(({ name, from = name }) => [name, from])]);
+    await this.#removeFolders(
+      turnId,
+      [...gone, ...changes.flatMap(({ name, from = name }) => [name, from])],
+      at === this.#state.checkpoints.length - 1 ? 'all' : 'below',
+    );
     for (const { name, present, target } of done.slice(-MOST_UNDONE))
       this.#deps.undone.note(name, shortText(await this.#textOf(present)), shortText(await this.#textOf(target)));
   }
@@ -1810,7 +1819,12 @@ export class ChangeSet {
     return this.#deps.effects.hasUnsaved(fileOf(this.#folders, one.name)) ? one : { ...one, left: await this.#present(one.name) };
   }
 
-  #replacedBy(name: string, present: ContentKey): Replaced {
+  /** Files that changed at once, too many to be listed. */
+  #inBursts(): ReadonlySet<string> {
+    return new Set(this.#state.checkpoints.flatMap(({ burst }) => burst));
+  }
+
+  #replacedBy(name: string, present: ContentKey, burst = this.#inBursts()): Replaced {
     const found = this.#state.tracked.get(name);
     // A file that is there keeps what the user made of it.
     const isAgents = !found || found.before === null || found.mode !== undefined;
@@ -1822,7 +1836,7 @@ export class ChangeSet {
       written: found?.written,
       ...modes,
       ...(found?.from === undefined ? {} : { from: found.from }),
-      ...(this.#state.checkpoints.some(({ burst }) => burst.includes(name)) ? { burst: true } : {}),
+      ...(burst.has(name) ? { burst: true } : {}),
     };
   }
 
@@ -2000,7 +2014,7 @@ export class ChangeSet {
     if (!kept) return undefined;
     const { contents: list, modes } = kept;
     const changes = this.#state.checkpoints.slice(at).flatMap((one) => one.changes);
-    const burst = this.#state.checkpoints.slice(at).flatMap((one) => one.burst);
+    const burst = new Set(this.#state.checkpoints.slice(at).flatMap((one) => one.burst));
     const steps: Omit<RestoreStep, 'how'>[] = [];
     const moved = new Set(changes.flatMap(({ name, from }) => (from === undefined ? [] : [name, from])));
     const byName = new Map<string, TurnChange[]>();
@@ -2012,7 +2026,7 @@ export class ChangeSet {
       const isModeOther = present !== null && this.#modes(name, target, ofAgent).mode !== undefined;
       if (target === present && !isModeOther) continue;
       // A file that is there keeps what the user made of it.
-      const step = { name, target, present, mode: present === null || burst.includes(name) ? modes.get(name) : ofAgent };
+      const step = { name, target, present, mode: present === null || burst.has(name) ? modes.get(name) : ofAgent };
       const users = moved.has(name) ? step : await this.#withUsers(step, byName.get(name) ?? []);
       if (isModeOther || users.target !== present) steps.push(users);
     }
@@ -2051,15 +2065,17 @@ export class ChangeSet {
     const writes: Work[] = [];
     const moved = await this.#movedAmong(targets);
     const emptied: string[] = [];
+    const all = writtenTogether(targets);
+    const sources = new Set(moved.values());
     for (const one of targets) {
       const { name, target } = one;
       if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name))) throw new Error(unsavedIn(name));
       const place = placeOf(this.#folders, name);
-      await this.#checkPlace(name, targets);
-      if (await this.#isEmptied(name, targets)) emptied.push(name);
+      await this.#checkPlace(name, all);
+      if (await this.#isEmptied(name, all)) emptied.push(name);
       const source = moved.get(one);
       if (source) writes.push({ done: [one, source], run: () => moveFile(placeOf(this.#folders, source.name), place) });
-      else if (![...moved.values()].includes(one)) {
+      else if (!sources.has(one)) {
         const bytes = await this.#bytesOf(target, name);
         (target === null ? removals : writes).push({ done: [one], run: () => this.#put(name, bytes, one.known, one.mode) });
       }
@@ -2127,14 +2143,19 @@ export class ChangeSet {
     return first ? this.#removeFolders(first.turnId, [name]) : Promise.resolve();
   }
 
-  /** Folders that hold nothing any more once these files are gone, and were not there before that prompt. */
-  async #removeFolders(turnId: TurnId, gone: readonly string[]): Promise<void> {
+  /**
+   * Folders that hold nothing any more once these files are gone, and were not there before that prompt. `empty`: those, too, in which there never was
+   * a file; below the others only, where the user may have made such a folder between two prompts.
+   */
+  async #removeFolders(turnId: TurnId, gone: readonly string[], empty?: 'all' | 'below'): Promise<void> {
     const checkpoint = gone.length > 0 ? this.#state.checkpoints.findLast((one) => one.turnId === turnId) : undefined;
     const list = checkpoint && (await fileList(this.#deps.store, checkpoint.files));
     if (!list) return;
     const known = new Set([...list.keys()].flatMap(foldersAbove));
-    const folders = new Set(gone.flatMap(foldersAbove));
-    await this.#removeMade([...folders].filter((one) => !known.has(one)));
+    const made = new Set(gone.flatMap(foldersAbove).filter((one) => !known.has(one)));
+    const isMeant = (folder: string) => empty === 'all' || (empty === 'below' && foldersAbove(folder).some((one) => made.has(one)));
+    const unused = this.#scan.emptyFolders.filter(isMeant).flatMap((folder) => foldersAbove(`${folder}/`));
+    await this.#removeMade([...made, ...unused.filter((one) => !known.has(one))]);
   }
 
   async #bytesOf(content: ContentKey, name: string): Promise<FileContent> {
@@ -2217,11 +2238,6 @@ export function countLines(segments: Segments): LineCounts {
 /** What an undo removes makes room for a file where a folder is now, and the other way round. */
 function removalsFirst(a: Pick<Tracked, 'before'>, b: Pick<Tracked, 'before'>): number {
   return Number(b.before === null) - Number(a.before === null);
-}
-
-/** Names of the folders that a file lies in; of an empty folder on a list, which ends with a slash, its own too. */
-function foldersAbove(name: string): readonly string[] {
-  return [...name.matchAll(/\//g)].flatMap(({ index }) => (index > 0 ? [name.slice(0, index)] : []));
 }
 
 /** Its bytes are kept, whether they are a text or not, or there is no file. */

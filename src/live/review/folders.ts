@@ -52,6 +52,30 @@ export function fileOf({ root }: Folders, name: string): string {
 /** The new content of a file, or a link; null: none of them. */
 export type FileContent = Uint8Array | LinkTo | null;
 
+/** Files that are written in one step, with what each asks of the others: going through all of them for each would take minutes for many. */
+export interface WrittenTogether {
+  readonly names: ReadonlySet<string>;
+  /** The files that are removed, by each folder above them. */
+  readonly removed: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+export function writtenTogether(all: readonly { readonly name: string; readonly target: unknown }[]): WrittenTogether {
+  const removed = new Map<string, Set<string>>();
+  for (const { name, target } of all) {
+    for (const folder of target === null ? foldersAbove(name) : []) {
+      const known = removed.get(folder);
+      if (known) known.add(name);
+      else removed.set(folder, new Set([name]));
+    }
+  }
+  return { names: new Set(all.map(({ name }) => name)), removed };
+}
+
+/** Names of the folders that a file lies in; of an empty folder on a list, which ends with a slash, its own too. */
+export function foldersAbove(name: string): readonly string[] {
+  return [...name.matchAll(/\//g)].flatMap(({ index }) => (index > 0 ? [name.slice(0, index)] : []));
+}
+
 /** A folder, and the name of a file below it. */
 export interface FolderFile {
   readonly root: string;

@@ -399,6 +399,13 @@ export function withReview(
   return { ...state, checkpoints };
 }
 
+/** Counts the open changes of these files from checkpoint `at` on as undone. */
+export function withUndone(state: ReviewState, names: ReadonlySet<string>, at: number): ReviewState {
+  const undo = (change: TurnChange): TurnChange => (names.has(change.name) && isOpen(change) ? { ...change, review: 'undone' } : change);
+  const checkpoints = state.checkpoints.map((one, place) => (place < at ? one : { ...one, changes: one.changes.map(undo) }));
+  return { ...state, checkpoints };
+}
+
 /** Reopens the decisions that a restore made. */
 export function reopened(state: ReviewState, name: string): ReviewState {
   const names = namesAt(state, name, true);

@@ -392,6 +392,33 @@ test(
 );
 
 test(
+  'folders that an agent has made and left empty go with a restore; those that may be the user’s stay',
+  inScene(async (scene) => {
+    const make = (...names: readonly string[]) => {
+      for (const name of names) mkdirSync(scene.path(name), { recursive: true });
+    };
+    const there = (...names: readonly string[]) => names.filter((name) => existsSync(scene.path(name)));
+    scene.write({ a: 'one\n' });
+    make('mine/empty');
+    await scene.turn('t', () => {
+      scene.write({ a: 'two\n', 'made/file': 'x\n' });
+      make('made/inner/empty');
+    });
+    make('between');
+    await scene.turn('u', () => {
+      scene.write({ a: 'three\n' });
+      make('alone/empty', 'mine/agents');
+    });
+    await scene.changes.restore('u');
+    assert.deepEqual(there('alone', 'mine/agents'), []);
+    assert.deepEqual(there('mine/empty', 'made/inner/empty', 'between').length, 3);
+    await scene.changes.restore('t');
+    assert.deepEqual(there('made'), []);
+    assert.deepEqual(there('mine/empty', 'between').length, 2);
+  }),
+);
+
+test(
   'hunks that were decided about before a restore count as decided again once it is undone',
   inScene(async (scene) => {
     const lines = (...changed: readonly [number, string][]) =>
