@@ -150,7 +150,7 @@ export class ChangesReview implements Disposable {
   async #settleSessions(how: 'keep' | 'undo', sessions: readonly OfSession[]): Promise<boolean> {
     if (how === 'undo') {
       const undo = vscode.l10n.t('Undo all');
-      const text = vscode.l10n.t('Undo all changes in these files? What you wrote in them stays.');
+      const text = vscode.l10n.t('Undo all changes in these files? Your own edits stay, except those in proposals.');
       const detail = listed([...new Set(sessions.flatMap(({ set }) => set.files.map(({ name }) => name)))]);
       if ((await vscode.window.showWarningMessage(text, { modal: true, detail }, undo)) !== undo) return false;
     }
