@@ -12,6 +12,8 @@ import {
   type GeminiCall,
   geminiCall,
   isRecord,
+  LENGTHS,
+  mayBe,
   member,
   type RfcFileDiff,
   type RfcToolCall,
@@ -91,9 +93,10 @@ const DETAILS = ['execute_details', 'file_edit_details', 'mcp_details', 'generic
 
 /** undefined when it is not a tool call. */
 export function readRfcCall(data: unknown): CallSnapshot | undefined {
-  const parsed = isRecord(data) && (data.tool_call_id ?? data.toolCallId) != null ? toolCall.safeParse(normalised(data)) : undefined;
-  if (!parsed?.success) return undefined;
-  const call = parsed.data;
+  if (!isRecord(data) || (data.tool_call_id ?? data.toolCallId) == null) return undefined;
+  const told = normalised(data);
+  const call = isPlainCall(told) ? told : toolCall.safeParse(told).data;
+  if (!call) return undefined;
   const request = call.confirmation_request ? rfcRequest(call, call.confirmation_request, unknownIn(data)) : undefined;
   const name = call.tool_name ?? '';
   const diff = call.output?.diff ?? call.confirmation_request?.file_edit_details;
@@ -139,7 +142,7 @@ const CALL_MEMBERS = [
 const OUTPUT_MEMBERS = ['text', 'diff', 'structured_data'];
 const WITHIN = ['result'];
 
-function normalised(data: unknown): unknown {
+function normalised(data: unknown): Record<string, unknown> {
   const call = fields(data, CALL_MEMBERS, WITHIN);
   if (call.output !== undefined) {
     const output = fields(call.output, OUTPUT_MEMBERS, WITHIN);
@@ -158,6 +161,16 @@ function normalised(data: unknown): unknown {
     };
   }
   return call;
+}
+
+/** A call that is told of without a question, a diff or an error, checked by hand as `isPlainStatus` does: it takes nothing that the schema refuses. */
+export function isPlainCall(call: Readonly<Record<string, unknown>>): call is RfcToolCall {
+  const { tool_call_id: id, status, tool_name, description, live_content, output, error, confirmation_request } = call;
+  if (typeof id !== 'string' || id === '' || id.length > LENGTHS.id) return false;
+  if (error !== undefined || confirmation_request !== undefined) return false;
+  if (status !== undefined && typeof status !== 'string' && !Number.isFinite(status)) return false;
+  if (!mayBe(tool_name, LENGTHS.short) || !mayBe(description, LENGTHS.short) || !mayBe(live_content, LENGTHS.long)) return false;
+  return output === undefined || (isRecord(output) && output.diff === undefined && mayBe(output.text, LENGTHS.long));
 }
 
 function inner(from: Readonly<Record<string, unknown>>, name: string, names: readonly string[]) {

@@ -18,6 +18,7 @@ import {
   isRecord,
   LENGTHS,
   type Message,
+  mayBe,
   member,
   message,
   type Part,
@@ -206,10 +207,6 @@ function isPlainPart(part: unknown): boolean {
   if (!isRecord(part) || !mayBe(part.kind, LENGTHS.short) || !mayBe(part.text, LENGTHS.long)) return false;
   const { file, raw, url, filename, mediaType } = part;
   return file === undefined && raw === undefined && url === undefined && filename === undefined && mediaType === undefined;
-}
-
-function mayBe(value: unknown, longest: number): boolean {
-  return value == null || (typeof value === 'string' && value.length <= longest);
 }
 
 function mayBeFields(value: unknown): boolean {

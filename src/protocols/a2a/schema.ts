@@ -230,6 +230,11 @@ export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** True for what a nullish text of the schemas takes. */
+export function mayBe(value: unknown, longest: number): boolean {
+  return value == null || (typeof value === 'string' && value.length <= longest);
+}
+
 /** Bounded, because only Parley's own names come here. */
 const CAMEL = new Map<string, string>();
 function camel(name: string): string {

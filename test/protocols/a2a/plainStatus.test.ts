@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isPlainCall, readRfcCall } from '../../../src/protocols/a2a/calls.ts';
 import { isPlainStatus, toIncoming } from '../../../src/protocols/a2a/codec.ts';
-import { LENGTHS, part, statusUpdate } from '../../../src/protocols/a2a/schema.ts';
+import { LENGTHS, part, statusUpdate, toolCall } from '../../../src/protocols/a2a/schema.ts';
 
 /** Values that a member may be given, right and wrong. */
 const VALUES: readonly unknown[] = [
@@ -17,6 +18,7 @@ const VALUES: readonly unknown[] = [
   {},
   { a: 1 },
   ['text'],
+  Number.POSITIVE_INFINITY,
 ];
 const LISTS: readonly unknown[] = [
   [{ kind: 'text', text: 'words', metadata: {} }],
@@ -81,4 +83,38 @@ test('a status update read by hand is what the schema makes of it, and nothing t
   }
   assert.ok(plain > 50, `${plain} only`);
   assert.ok(isPlainStatus(whole()));
+});
+
+const wholeCall = () => ({
+  tool_call_id: 'k',
+  status: 'EXECUTING',
+  tool_name: 'run_command',
+  description: 'Runs the tests',
+  input_parameters: { command: 'npm test' },
+  live_content: 'one line',
+  output: { text: 'two lines', structured_data: { a: 1 } },
+});
+
+function* callSamples(): Generator<Readonly<Record<string, unknown>>> {
+  const members = [...Object.keys(wholeCall()), 'error', 'confirmation_request'];
+  for (const name of members) {
+    const { [name as 'output']: _left, ...without } = wholeCall();
+    yield without;
+    for (const value of VALUES) yield { ...wholeCall(), [name]: value };
+  }
+  for (const name of ['text', 'diff', 'structured_data'])
+    for (const value of VALUES) yield { ...wholeCall(), output: { ...wholeCall().output, [name]: value } };
+}
+
+test('a call read by hand is what the schema makes of it, and nothing the schema refuses is taken', () => {
+  let plain = 0;
+  for (const sample of callSamples()) {
+    if (!isPlainCall(sample)) continue;
+    plain += 1;
+    const bySchema = toolCall.safeParse(sample);
+    assert.ok(bySchema.success, JSON.stringify(sample).slice(0, 500));
+    assert.deepEqual(readRfcCall(sample), readRfcCall(bySchema.data));
+  }
+  assert.ok(plain > 50, `${plain} only`);
+  assert.ok(isPlainCall(wholeCall()));
 });
