@@ -1,4 +1,4 @@
-import type { Calls, ModelLine, ViewCall } from '../src/bridge/contract.ts';
+import type { Calls, ModelLine, ViewCall, ViewIntent } from '../src/bridge/contract.ts';
 import type { Content } from '../src/session/model.ts';
 import { isAttached, promptText } from '../src/session/select.ts';
 import { notMentioned } from './attachments.ts';
@@ -29,7 +29,7 @@ export function actions(page: Page): Act {
     page.changed();
   };
   const show: Act['show'] = (popup) => page.update({ popup });
-  const intent: Act['intent'] = (one) => withSession((sessionId) => host.post({ type: 'intent', sessionId, intent: one }));
+  const intent: Act['intent'] = (one) => sendIntent(page, one);
   return {
     remember,
     show,
@@ -180,28 +180,46 @@ function sessionActions(
   };
 }
 
-/** Keeps the content for a session that the host may be starting by itself; starts one after a while. */
+/** Keeps the message, in sight, for a session that the host may be restoring or starting by itself; asks for one after a while. */
 function sendLater(page: Page, content: readonly Content[]): void {
-  page.update({ unsent: content });
-  const isWaiting = () => page.now.unsent === content && page.mirror.active === undefined;
+  page.update({ unsent: [...page.now.unsent, { turnId: crypto.randomUUID(), content }] });
+  if (page.now.unsent.length > 1) return;
+  const isWaiting = () => page.now.unsent.length > 0 && page.mirror.active === undefined;
   // The user may have left the question for a folder, or there is none.
-  const giveBack = () => {
-    if (!isWaiting()) return;
-    const { draft, attachments } = page.ui.memory('');
-    page.ui.change('', {
-      draft: [promptText({ prompt: content }), draft].filter(Boolean).join('\n\n'),
-      attachments: [...content.filter(isAttached), ...attachments],
-    });
-    page.update({ unsent: undefined });
-  };
+  const giveBack = () => isWaiting() && takeBackUnsent(page);
   const begin = () => {
     if (!isWaiting()) return;
-    page.host.call('newSession', {}).then(giveBack, (error: unknown) => {
+    // The host may only be slow: it knows whether it has a session.
+    page.host.call('newSession', { ifNone: true }).then(giveBack, (error: unknown) => {
       page.showMessage(messageOf(error), 'error');
       giveBack();
     });
   };
   setTimeout(begin, Math.max(0, openedAt + STARTS_BY_ITSELF_MS - performance.now()));
+}
+
+/** Puts the messages that wait for a session back into the composer. */
+export function takeBackUnsent(page: Page): void {
+  const { unsent } = page.now;
+  if (unsent.length === 0) return;
+  const { draft, attachments } = page.ui.memory('');
+  page.ui.change('', {
+    draft: [...unsent.map(({ content }) => promptText({ prompt: content })), draft].filter(Boolean).join('\n\n'),
+    attachments: [...unsent.flatMap(({ content }) => content.filter(isAttached)), ...attachments],
+  });
+  page.update({ unsent: [] });
+}
+
+function sendIntent(page: Page, intent: ViewIntent): void {
+  const { session } = page.mirror;
+  if (session) page.host.post({ type: 'intent', sessionId: session.id, intent });
+  else changeUnsent(page, intent);
+}
+
+/** What the user does with messages that wait for a session: takes one out, or stops the waiting. */
+function changeUnsent(page: Page, intent: ViewIntent): void {
+  if (intent.type === 'cancel') takeBackUnsent(page);
+  else if (intent.type === 'unqueue') page.update({ unsent: page.now.unsent.filter(({ turnId }) => turnId !== intent.turnId) });
 }
 
 function messageOf(error: unknown): string {

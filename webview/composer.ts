@@ -445,7 +445,7 @@ function queueView(view: View, edit: (prompt: QueuedPrompt) => void): TemplateRe
           html`<li>
             ${iconOf('clock')}<bdi class="queue-text" title=${shortText(prompt)}>${shortText(prompt)}</bdi>
             ${prompt.feedback ? html`<span class="tag">${t('Feedback')}</span>` : nothing}${prompt.held ? html`<span class="tag">${t('Held')}</span>` : nothing}
-            ${!busy || steers ? small('send', t('Send'), () => now(prompt)) : prompt.held ? small('send', t('Send when this turn has ended'), () => now(prompt)) : nothing} ${small('edit', t('Edit'), () => edit(prompt))}
+            ${view.session.id === '' ? nothing : !busy || steers ? small('send', t('Send'), () => now(prompt)) : prompt.held ? small('send', t('Send when this turn has ended'), () => now(prompt)) : nothing} ${small('edit', t('Edit'), () => edit(prompt))}
             ${small('cross', t('Remove'), () => intent({ type: 'unqueue', turnId: prompt.turnId }))}
           </li>`,
       )}

@@ -1,7 +1,7 @@
 import type { ProfileLine, SetupLine, Surroundings, ToView } from '../src/bridge/contract.ts';
 import { Mirror } from '../src/bridge/mirror.ts';
 import type { SessionEvent } from '../src/session/events.ts';
-import type { Ask, AskRef, Content, Session, SessionId } from '../src/session/model.ts';
+import type { Ask, AskRef, QueuedPrompt, Session, SessionId } from '../src/session/model.ts';
 import { newSession } from '../src/session/reduce.ts';
 import { approvalHeading } from '../src/session/shownApproval.ts';
 import { visibleText } from '../src/session/visible.ts';
@@ -27,8 +27,8 @@ export interface PageState {
   readonly announced: string;
   /** When the session last changed: during a turn, a sign that its agent is active. */
   readonly heardAt: number;
-  /** Content sent while there was no session; goes to the next one. */
-  readonly unsent: readonly Content[] | undefined;
+  /** Messages sent while there was no session; they go to the next one. */
+  readonly unsent: readonly QueuedPrompt[];
   /** The ask that a quick-pick of the editor shows now. */
   readonly pick: AskRef | undefined;
   /** Number of messages the user has sent from this page. */
@@ -37,6 +37,11 @@ export interface PageState {
 
 /** A placeholder while there is no session, so that the user can type before one begins. */
 const NOBODY: Session = { ...newSession('', { protocol: '', name: '' }, ''), link: { state: 'ready', offers: {} } };
+
+/** With messages that wait, the placeholder is a session that starts: they are shown, edited and removed like queued ones. */
+function placeholder(queue: readonly QueuedPrompt[]): Session {
+  return queue.length === 0 ? NOBODY : { ...NOBODY, queue, link: { state: 'opening', note: t('Starting {0}…', 'Parley') } };
+}
 
 /** The source of everything drawn: the mirrored sessions, the view's memory, and the page's own state. */
 export class Page {
@@ -53,7 +58,7 @@ export class Page {
     said: undefined,
     announced: '',
     heardAt: Date.now(),
-    unsent: undefined,
+    unsent: [],
     pick: undefined,
     sent: 0,
   };
@@ -75,7 +80,7 @@ export class Page {
 
   /** The session that is shown, or a placeholder. */
   get session(): Session {
-    return this.mirror.session ?? NOBODY;
+    return this.mirror.session ?? placeholder(this.now.unsent);
   }
 
   /** The data that templates read now, and the actions they run. */

@@ -2,7 +2,7 @@ import { keyed } from 'lit/directives/keyed.js';
 import { html, nothing, render, type TemplateResult } from 'lit/html.js';
 import type { ToView } from '../src/bridge/contract.ts';
 import type { AskRef, Command, Session, SessionId } from '../src/session/model.ts';
-import { actions, attachTerminal, editMessage, endEditOf } from './actions.ts';
+import { actions, attachTerminal, editMessage, endEditOf, takeBackUnsent } from './actions.ts';
 import { answerPaths, followLinks } from './answerLinks.ts';
 import { Composer } from './composer.ts';
 import { dockView, linkView } from './frame.ts';
@@ -53,7 +53,10 @@ export class ChatRenderer {
     host.onMessage((message) => this.#receive(host.typing.pass(message, this.#interrupts(message))));
     // Some browsers tell of the composed text after its end.
     root.addEventListener('compositionend', () => setTimeout(() => this.#receive(host.typing.release()), 0));
-    window.addEventListener('pagehide', () => page.ui.flush());
+    window.addEventListener('pagehide', () => {
+      takeBackUnsent(page);
+      page.ui.flush();
+    });
     window.addEventListener('blur', () => {
       this.#pressed = false;
       // The user may hide the page next, which ends it.
@@ -214,8 +217,8 @@ export class ChatRenderer {
     this.#scroller = undefined;
     const { unsent } = now;
     // The last announcement belongs to another session.
-    this.#page.update({ popup: undefined, unsent: undefined, ...(isFirst ? {} : { announced: '', said: undefined }) });
-    if (unsent && session.id !== '') this.#act.send(unsent, 'prompt');
+    this.#page.update({ popup: undefined, unsent: [], ...(isFirst ? {} : { announced: '', said: undefined }) });
+    for (const { content } of unsent) this.#act.send(content, 'prompt');
   }
 
   /** Creates the scroller after the first paint of a session, as it belongs to its elements. */

@@ -205,8 +205,8 @@ export interface Calls {
   };
   /** The quick-pick on the screen asks this one instead. */
   showAsk: { readonly params: AskRef; readonly result: null };
-  /** Without a profile the default agent; `pick` asks which one. */
-  newSession: { readonly params: { readonly profile?: string; readonly pick?: true }; readonly result: null };
+  /** Without a profile the default agent; `pick` asks which one; `ifNone` starts none where the window has one by then. */
+  newSession: { readonly params: { readonly profile?: string; readonly pick?: true; readonly ifNone?: true }; readonly result: null };
   /** Open and earlier sessions whose title or text holds the words; pinned ones first, then newest first. */
   findSessions: { readonly params: { readonly query: string }; readonly result: readonly SessionLine[] };
   renameSession: { readonly params: { readonly sessionId: SessionId; readonly title: string }; readonly result: null };

@@ -82,8 +82,9 @@ function sessionAnswers(deps: ChatAnswersDeps) {
       await deps.run('parley.copySession', turnId);
       return null;
     },
-    newSession: async ({ profile: id, pick }) => {
+    newSession: async ({ profile: id, pick, ifNone }) => {
       if (pick) await deps.run('parley.pickAgent');
+      else if (ifNone) await starter.startIfNone();
       else await starter.start(id === undefined ? undefined : agents.find(id));
       return null;
     },

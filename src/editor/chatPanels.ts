@@ -243,7 +243,8 @@ function answersIn(host: PanelSessions, answers: ChatLinkDeps['answers'], sessio
       if ((await sessions.bringBack(sessionId)) === 'open') host.show(sessionId);
       return null;
     },
-    newSession: async (how) => {
+    // Another session of the window is not this tab's: `ifNone` does not hold here.
+    newSession: async ({ ifNone: _, ...how }) => {
       const before = sessions.active;
       await answers.newSession(how);
       if (sessions.active !== undefined && sessions.active !== before) host.show(sessions.active);

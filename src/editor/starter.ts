@@ -93,7 +93,13 @@ export class Starter {
     else this.#offered = await this.start(this.#agents.default(), false);
   }
 
-  async start(chosen: Profile = this.#agents.default(), ask = true): Promise<SessionId | undefined> {
+  /** Starts a session of the default agent where the window still has none: what waits for one goes to the session that is shown. */
+  async startIfNone(): Promise<void> {
+    await this.restore();
+    if (this.#sessions.active === undefined) await this.start(this.#agents.default(), true, true);
+  }
+
+  async start(chosen: Profile = this.#agents.default(), ask = true, ifNone = false): Promise<SessionId | undefined> {
     const profile = this.#agents.placeOf(chosen);
     await this.restore();
     if (!vscode.workspace.isTrusted) {
@@ -106,7 +112,8 @@ export class Starter {
     }
     const cwd = profile.cwd ?? (await sessionFolder(this.#inputs, ask));
     if (cwd === undefined) return undefined;
-    const empty = this.#emptySession(profile, cwd);
+    // The one that begins with the chat may have come meanwhile, and may have been spoken to.
+    const empty = (ifNone ? this.#sessions.active : undefined) ?? this.#emptySession(profile, cwd);
     if (empty === undefined) return this.#sessions.open(profile, cwd);
     this.#sessions.switchTo(empty);
     return empty;

@@ -80,7 +80,7 @@ const calls = z.discriminatedUnion('method', [
   call('openTerminal', z.strictObject({ sessionId: id, terminalId: id })),
   call('allowMore', z.strictObject({ sessionId: id, askId: id, how: z.enum(['session', 'always']) })),
   call('showAsk', z.strictObject({ sessionId: id, askId: id })),
-  call('newSession', z.strictObject({ profile: z.optional(id), pick: z.optional(z.literal(true)) })),
+  call('newSession', z.strictObject({ profile: z.optional(id), pick: z.optional(z.literal(true)), ifNone: z.optional(z.literal(true)) })),
   call('switchSession', z.strictObject({ sessionId: id })),
   call('findSessions', z.strictObject({ query: short })),
   call('renameSession', z.strictObject({ sessionId: id, title: z.string().check(z.minLength(1), z.maxLength(512)) })),

@@ -49,6 +49,28 @@ describe('the session that begins when the chat is shown', () => {
     assert.notEqual(await starter.start(), first);
   });
 
+  it('is the one that a message goes to which was sent before it was there', async () => {
+    await Promise.all([starter.chatShown(), starter.startIfNone(), starter.startIfNone()]);
+    assert.equal(sessions.all.length, 1);
+    sessions.get(sessions.active ?? '')?.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'Hello' }] });
+    await starter.startIfNone();
+    assert.equal(sessions.all.length, 1, 'the session that was spoken to');
+  });
+
+  it('does not begin where the window before a reload had one, though a message was sent early', async () => {
+    const before = windowOn(folder, profile).sessions;
+    const active = before.open(profile('bundled'), folder);
+    before.get(active)?.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'Hello' }] });
+    before.dispose();
+    await before.agentsEnded();
+    const next = windowOn(folder, profile).sessions;
+    const mine = new Starter(next, { default: () => byDefault, placeOf: (one) => one }, inputs, silentLog);
+    await Promise.all([mine.startIfNone(), mine.chatShown()]);
+    assert.deepEqual([next.all, next.active], [[active], active]);
+    next.dispose();
+    await next.agentsEnded();
+  });
+
   it('gives way to the default agent of settings that come late', async () => {
     await starter.chatShown();
     assert.deepEqual(open(), ['bundled']);

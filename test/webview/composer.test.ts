@@ -469,7 +469,7 @@ test('what is typed without a session begins one and is sent to it', async (cont
   await stage.key('Enter');
   assert.deepEqual(stage.calls('newSession'), [], 'the host may be starting one by itself');
   context.mock.timers.tick(3000);
-  assert.deepEqual(stage.calls('newSession'), [{}]);
+  assert.deepEqual(stage.calls('newSession'), [{ ifNone: true }], 'the host may only be slow');
   assert.deepEqual(stage.intents, []);
   const begun = session({ id: 's9' });
   stage.post({ type: 'sessions', list: [], active: 's9', profiles: [] });
@@ -496,6 +496,42 @@ test('what was sent without a session stands in the composer again when none cou
     assert.equal(stage.composer.value, 'What is in this workspace?\n\nAnd why?', end);
     assert.deepEqual(stage.intents, []);
   }
+});
+
+test('what waits for a session is seen meanwhile, in its order; each is edited, removed, or stopped', async () => {
+  const stage = await Stage.open(undefined);
+  for (const text of ['first', 'second', 'third']) {
+    await stage.type(text);
+    await stage.key('Enter');
+  }
+  const waiting = () => stage.all('.queue-text').map((one) => one.textContent);
+  assert.deepEqual(waiting(), ['first', 'second', 'third']);
+  assert.equal(stage.text('.banner'), 'Starting Parley…');
+  assert.equal(stage.composer.value, '');
+  await stage.press('Remove', '.queue li:nth-child(2)');
+  assert.deepEqual(waiting(), ['first', 'third']);
+  await stage.press('Edit', '.queue li:nth-child(1)');
+  assert.deepEqual([waiting(), stage.composer.value], [['third'], 'first']);
+  await stage.press('Stop');
+  assert.deepEqual([waiting(), stage.composer.value], [[], 'third\n\nfirst']);
+  await stage.key('Enter');
+  await stage.type('last');
+  await stage.key('Enter');
+  stage.post({ type: 'sessions', list: [], active: 's9', profiles: [] });
+  stage.post({ type: 'snapshot', sessionId: 's9', seq: 0, session: session({ id: 's9' }), answers: [] });
+  await stage.settle();
+  const sent = stage.intents.map((intent) => intent.type === 'prompt' && intent.content.map((one) => one.type === 'text' && one.text));
+  assert.deepEqual(sent, [['third\n\nfirst'], ['last']]);
+  assert.deepEqual(waiting(), []);
+});
+
+test('what waits for a session is in the composer again after the page was closed', async () => {
+  const state = { saved: undefined };
+  const stage = await Stage.open(undefined, { state });
+  await stage.type('Hello');
+  await stage.key('Enter');
+  window.dispatchEvent(new window.Event('pagehide'));
+  assert.equal((await Stage.open(undefined, { state })).composer.value, 'Hello');
 });
 
 test('what is typed before the session is there goes to the one that comes by itself, and begins no other', async (context) => {
