@@ -162,7 +162,7 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
       windowKey,
     }),
   );
-  documents.saveIn(new SavedTexts(path.join(context.globalStorageUri.fsPath, 'proposed')));
+  documents.saveIn(new SavedTexts(path.join(context.globalStorageUri.fsPath, 'proposed'), log));
   const publish: PublishEvent = (id, event) => sessions.get(id)?.publish(event);
   const contents = path.join(context.globalStorageUri.fsPath, 'review');
   const changeSets = life.own(new ChangeSets(sessions, contents, () => bundles.review().ChangeSet, fileEffects, publish, log));

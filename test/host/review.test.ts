@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { Lifetime } from '../../src/base/lifetime.ts';
-import { silentLog } from '../../src/base/log.ts';
+import { type Log, silentLog } from '../../src/base/log.ts';
 import { REVIEW_SCHEME, ReviewDocuments } from '../../src/editor/review/documents.ts';
 import { showProposalLenses } from '../../src/editor/review/proposalLenses.ts';
 import { ProposedFiles } from '../../src/editor/review/proposedFiles.ts';
@@ -58,9 +58,9 @@ describe('review of changes', () => {
     return input;
   };
   /** Texts that are saved on the disk, too. */
-  const savedIn = (scheme: string) => {
+  const savedIn = (scheme: string, log: Log = silentLog) => {
     const documents = new ReviewDocuments(scheme);
-    documents.saveIn(new SavedTexts(path.join(folder, 'saved')));
+    documents.saveIn(new SavedTexts(path.join(folder, 'saved'), log));
     return documents;
   };
   const session = () => fakeHost.get('a')!.store.now;
@@ -338,6 +338,50 @@ describe('review of changes', () => {
     assert.equal(names().length, 100);
     await documents.writeFile(put(103, 'one\n'), new Uint8Array(8_000_001));
     assert.equal(names().length, 99, 'a text that is too long leaves no earlier one');
+  });
+
+  it('a question that is open after a reload goes on with what was saved of its proposal; of another proposal, that is an untitled text', async () => {
+    const scheme = `${REVIEW_SCHEME}-open`;
+    const proposal = 'one\nTWO\nthree\n';
+    const saved = async (of: string) => {
+      const before = savedIn(scheme);
+      await before.writeFile(before.put('a/1/after', file, of, true), new TextEncoder().encode('mine\n'));
+      before.dispose();
+    };
+    const untitled = () => vscode.workspace.textDocuments.filter(({ isUntitled, isClosed }) => isUntitled && !isClosed);
+    fakeHost.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: proposal }], true));
+    for (const of of [proposal, 'another\n']) {
+      await saved(of);
+      const window = new Lifetime();
+      const later = window.own(new Review(fakeHost, window.own(savedIn(scheme)), silentLog));
+      await later.openAsk('a', '1');
+      if (of === proposal) {
+        assert.equal(await later.edited('a', '1'), 'mine\n');
+        assert.equal(readdirSync(path.join(folder, 'saved')).length, 1, 'another reload finds it, too');
+        assert.equal(untitled().length, 0);
+      } else {
+        await settled(() => untitled().some((one) => one.getText() === 'mine\n'));
+        assert.equal(await later.edited('a', '1'), undefined);
+      }
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      window.dispose();
+    }
+  });
+
+  it('a disk that refuses the saved text of a proposal is in the log each time, and told once', async () => {
+    const lines: string[] = [];
+    const log: Log = { ...silentLog, error: (message) => lines.push(message) };
+    writeFileSync(path.join(folder, 'saved'), 'no folder');
+    const documents = life.own(savedIn(`${REVIEW_SCHEME}-refused`, log));
+    const told: string[] = [];
+    const { showWarningMessage } = vscode.window;
+    const showing = Object.assign(vscode.window, { showWarningMessage: async (text: string) => void told.push(text) });
+    life.onEnd(() => Object.assign(showing, { showWarningMessage }));
+    const uri = documents.put('b/1/after', file, 'one\n', true);
+    for (const text of ['mine\n', 'mine again\n']) await documents.writeFile(uri, new TextEncoder().encode(text));
+    assert.equal(documents.textOf(uri), 'mine again\n', 'the window has it');
+    assert.equal(lines.length, 2);
+    assert.deepEqual(told, ['x.txt (proposed) could not be written: file already exists']);
   });
 
   it('the text of an editable proposal goes back as the user left it', async () => {

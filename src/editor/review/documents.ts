@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { Disposable } from '../../base/lifetime.ts';
-import type { SavedTexts } from './savedTexts.ts';
+import type { SavedText, SavedTexts } from './savedTexts.ts';
 
 export const REVIEW_SCHEME = 'parley-review';
 /** Scheme of the texts before the changes under review. */
@@ -21,6 +21,8 @@ export function noChangeHere(): void {
 interface Entry {
   bytes: Uint8Array;
   readonly editable: boolean;
+  /** The text that was put; undefined for one of an earlier window. */
+  readonly proposal?: Uint8Array;
   mtime: number;
 }
 
@@ -65,11 +67,16 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
     const known = this.#entries.get(uri.toString());
     const bytes = new TextEncoder().encode(text);
     if (known && Buffer.compare(known.bytes, bytes) === 0) return uri;
-    this.#entries.set(uri.toString(), { bytes, editable, mtime: (known?.mtime ?? 0) + 1 });
-    // What was saved is of another proposal.
+    this.#entries.set(uri.toString(), { bytes, editable, proposal: bytes, mtime: (known?.mtime ?? 0) + 1 });
+    // What was saved is of another proposal, or of an earlier window: `earlier` tells that one.
     if (editable) void this.#saved?.remove(uri);
     if (known) this.#changes.fire([{ type: vscode.FileChangeType.Changed, uri }]);
     return uri;
+  }
+
+  /** What was saved of this text in an earlier window, until one is put in this window. */
+  earlier(uri: vscode.Uri): SavedText | undefined {
+    return this.#entries.get(uri.toString())?.proposal ? undefined : this.#saved?.read(uri);
   }
 
   /**
@@ -79,7 +86,7 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
   adopt(uri: vscode.Uri): boolean {
     if (this.#entries.has(uri.toString())) return false;
     // As old as can be: the editor saves over no text that is newer than its own.
-    this.#entries.set(uri.toString(), { bytes: this.#saved?.read(uri) ?? new Uint8Array(), editable: true, mtime: 0 });
+    this.#entries.set(uri.toString(), { bytes: this.#saved?.read(uri)?.bytes ?? new Uint8Array(), editable: true, mtime: 0 });
     return true;
   }
 
@@ -114,7 +121,7 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
     entry.bytes = bytes;
     entry.mtime += 1;
     this.#changes.fire([{ type: vscode.FileChangeType.Changed, uri }]);
-    await this.#saved?.write(uri, bytes);
+    await this.#saved?.write(uri, bytes, entry.proposal ?? new Uint8Array());
   }
 
   watch(): vscode.Disposable {

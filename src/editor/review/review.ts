@@ -217,7 +217,9 @@ export class Review implements Disposable {
     const kept = editable && known?.kind === 'ask' && known.editable && known.proposed.after === sides.after;
     const right = kept
       ? this.#documents.address(`${key}/after`, name)
-      : this.#documents.put(`${key}/after`, name, sides.after ?? '', editable !== false);
+      : editable
+        ? this.#putProposal(`${key}/after`, name, sides.after ?? '')
+        : this.#documents.put(`${key}/after`, name, sides.after ?? '');
     const subject: DiffSubject = {
       kind: 'ask',
       sessionId,
@@ -230,6 +232,20 @@ export class Review implements Disposable {
     const shown: OpenDiff = { subject, left, right, at: firstChange(sides) };
     this.#remember(shown);
     return { shown, isKnown: known !== undefined };
+  }
+
+  /** A question may be open over a reload, and what the user saved of its proposal with it: that goes on. Made of another proposal, it opens by itself. */
+  #putProposal(key: string, name: string, text: string): vscode.Uri {
+    const earlier = this.#documents.earlier(this.#documents.address(key, name));
+    const uri = this.#documents.put(key, name, text, true);
+    if (!earlier) return uri;
+    const isOfThis = earlier.isOf(new TextEncoder().encode(text));
+    const going = isOfThis ? this.#documents.writeFile(uri, earlier.bytes) : this.#tabs.keepOutdated(uri, earlier.bytes);
+    going.then(
+      () => isOfThis && this.#reviseAsks(),
+      (error: unknown) => this.#log.error('An edited proposal of an earlier window could not be shown', error),
+    );
+    return uri;
   }
 
   /** The files of a pending edit have changed: its open diffs show them as they are now. */

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { posix } from 'node:path';
 import * as vscode from 'vscode';
 import { KeyedQueue } from '../../base/keyedQueue.ts';
 import type { Disposable } from '../../base/lifetime.ts';
@@ -126,6 +127,13 @@ export class ReviewTabs {
     return this.#closing.run('', () => this.#close(isOver));
   }
 
+  /** Opens what the user has made of a proposal that is another now as an untitled text. */
+  async keepOutdated({ path: proposed }: vscode.Uri, bytes: Uint8Array): Promise<void> {
+    await openUntitled({ content: new TextDecoder().decode(bytes) });
+    const name = posix.basename(proposed);
+    void vscode.window.showInformationMessage(vscode.l10n.t('{0} has changed in the meantime. Look at the change again.', name));
+  }
+
   async #close(isOver: (tab: vscode.Tab) => boolean): Promise<void> {
     const found = () => allTabs().filter(isOver);
     this.#adopt(isOver);
@@ -173,13 +181,15 @@ async function typedText(uri: vscode.Uri): Promise<TypedText | undefined> {
 
 /** Opens these texts as untitled ones. */
 async function keepTyped(texts: readonly TypedText[]): Promise<void> {
-  for (const text of texts) {
-    const kept = await vscode.workspace.openTextDocument(text);
-    await vscode.window.showTextDocument(kept, { preview: false, preserveFocus: true });
-  }
+  for (const text of texts) await openUntitled(text);
   void vscode.window.showInformationMessage(
     vscode.l10n.t('Your edit was not written: the question is closed. Your text stays open until you close it.'),
   );
+}
+
+async function openUntitled(text: { readonly content: string; readonly language?: string }): Promise<void> {
+  const kept = await vscode.workspace.openTextDocument(text);
+  await vscode.window.showTextDocument(kept, { preview: false, preserveFocus: true });
 }
 
 /** A file with unsaved text stays open by itself when the diff that shows it closes. */
