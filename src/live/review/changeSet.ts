@@ -134,6 +134,7 @@ import {
   withSince,
   withTracked,
   withUndone,
+  withUnkeptUndone,
   writeState,
 } from './state.ts';
 
@@ -1735,6 +1736,7 @@ export class ChangeSet {
     if (mixed) throw new Error(changedByOthers(name));
     if (isUnsaved) return;
     const present = await this.#takeBack(name, found);
+    this.#state = withUnkeptUndone(this.#state, name);
     await this.#recountDecided(name, present);
     this.#state = withoutTracked(this.#state, name, 'undone', present);
   }

@@ -406,6 +406,21 @@ export function withUndone(state: ReviewState, names: ReadonlySet<string>, at: n
   return { ...state, checkpoints };
 }
 
+/** Counts the open changes of a file of which no hunk was kept as undone, also where they only brought back lines that stay. */
+export function withUnkeptUndone(state: ReviewState, name: string): ReviewState {
+  const names = namesAt(state, name);
+  const checkpoints = state.checkpoints.map((one, at) => {
+    const undo = (change: TurnChange): TurnChange => {
+      const { hunks } = change;
+      const isUnkept = isOpen(change, names[at] ?? name) && hunks !== undefined && hunks.open === hunks.kept;
+      const counts = change.added === undefined ? {} : { added: 0, removed: 0 };
+      return isUnkept ? { ...change, ...counts, review: 'undone', hunks: { kept: 0, all: hunks.all } } : change;
+    };
+    return { ...one, changes: one.changes.map(undo) };
+  });
+  return { ...state, checkpoints };
+}
+
 /** Reopens the decisions that a restore made. */
 export function reopened(state: ReviewState, name: string): ReviewState {
   const names = namesAt(state, name, true);

@@ -1732,6 +1732,22 @@ test(
 );
 
 test(
+  'a prompt that has brought back lines is undone with the file, also after a restore that was undone',
+  inScene(async (scene) => {
+    const first = numbered(40);
+    scene.write({ f: first });
+    await scene.turn('t1', () => scene.write({ f: numbered(40, (at) => `agent ${at}`) }));
+    await scene.turn('t2', () => scene.write({ f: numbered(40, (at) => (at === 3 ? `agent ${at}` : undefined)) }));
+    await scene.changes.restore('t1');
+    await scene.changes.undoRestore();
+    await scene.changes.settleAll('undo');
+    assert.equal(scene.read('f'), first);
+    const reviews = ['t1', 't2'].flatMap((turn) => scene.changes.turnFiles(turn)?.files.map(({ review }) => review) ?? []);
+    assert.deepEqual(reviews, ['undone', 'undone']);
+  }),
+);
+
+test(
   'a prompt whose hunks in a file are all kept is decided, although hunks of another prompt in that file are not',
   inScene(async (scene) => {
     const agents = (...at: readonly number[]) => numbered(30, (line) => (at.includes(line) ? `agent ${line}` : undefined));
