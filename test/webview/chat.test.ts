@@ -279,6 +279,17 @@ test('files found on the disk stand in place of what calls told, each with its o
   assert.equal(stage.calls('review').length, 3, 'what it was can be looked at');
 });
 
+test('a changed notebook opens as its diff, as its own editor shows no changes; once that is undone, as itself', async () => {
+  const stage = await Stage.open(sessions.everything);
+  const notebook = { path: '/code/sample/plot.ipynb', change: 'changed', added: 1, removed: 1 } as const;
+  await stage.happen({ type: 'turn.files', turnId: 't1', files: [{ ...notebook, review: 'open' }] });
+  await stage.press('plot.ipynb');
+  assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', turnId: 't1', path: notebook.path }]);
+  await stage.happen({ type: 'turn.files', turnId: 't1', files: [{ ...notebook, review: 'undone' }] });
+  await stage.press('plot.ipynb');
+  assert.equal(stage.calls('review').length, 1);
+});
+
 test('a file that a command changed stands under the command, whatever its agent calls it', async () => {
   const commands = ['make all', 'rm old.md'];
   const parts = commands.map((command) => callPart({ id: command, name: 'Shell', title: 'Shell', kind: 'execute', input: { command } }));

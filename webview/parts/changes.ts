@@ -50,8 +50,9 @@ function fileRow(view: View, turn: Turn, file: TurnFile): TemplateResult {
   const shown = filePath(file, path, view.session.cwd);
   const origin = from === undefined ? nothing : html`<bdi>${visible(filePath(file, from, view.session.cwd))}</bdi> → `;
   const diff = () => view.act.review({ turnId: turn.id, path });
-  // There may be no file of that name any more.
-  const open = () => (file.change === 'deleted' || file.review === 'overtaken' ? diff() : view.act.open(path));
+  // There may be no file of that name any more; and the editor of a notebook shows no changes.
+  const isInDiff = file.change === 'deleted' || file.review === 'overtaken' || (file.review !== 'undone' && /\.ipynb$/i.test(path));
+  const open = () => (isInDiff ? diff() : view.act.open(path));
   const name = isUnwatched(turn, file) ? shown.slice(folderOf(shown).length).replace(/^[\\/]/, '') : shown;
   return html`<li>
     <button class="path-button" type="button" title=${visibleText(path)} @click=${open}>${origin}<bdi>${byFolders(name)}</bdi></button>
