@@ -492,7 +492,8 @@ function decidedShort({ decision, status }: ToolCall): Pick<CallWords, 'decidedS
   if (isRejection(decision)) return { decidedShort: isByRule ? byRule() : '' };
   // Beside a command that was stopped or failed a tick would tell that it went well.
   const tick = status === 'cancelled' || status === 'failed' ? '' : '✓';
-  const byUser = decision.edited ? t('edited by you') : tick;
+  // The name of the file needs the room.
+  const byUser = decision.edited ? `${tick} ✎`.trim() : tick;
   return decision.effect.startsWith('allow') ? { decidedShort: isByRule ? `✓ ${byRule()}` : byUser } : {};
 }
 

@@ -109,11 +109,19 @@ test('a row says who decided', () => {
   );
 });
 
-test('a narrow row has a tick for consent only where nothing went wrong', () => {
+test('a narrow row has a tick for consent only where nothing went wrong, and a sign for what the user has edited', () => {
   const decision = { kind: 'approval', by: 'user', effect: 'allow_once' } as const;
-  const short = (status: ToolCall['status']) =>
-    callWords(call({ kind: 'execute', input: { command: 'ls' }, decision, status }), session()).decidedShort;
-  assert.deepEqual((['done', 'running', 'cancelled', 'failed'] as const).map(short), ['✓', '✓', '', '']);
+  const shortOf = (status: ToolCall['status'], edited: object = {}) =>
+    callWords(call({ kind: 'execute', input: { command: 'ls' }, decision: { ...decision, ...edited }, status }), session()).decidedShort;
+  const statuses = ['done', 'running', 'cancelled', 'failed'] as const;
+  assert.deepEqual(
+    statuses.map((status) => shortOf(status)),
+    ['✓', '✓', '', ''],
+  );
+  assert.deepEqual(
+    statuses.map((status) => shortOf(status, { edited: true })),
+    ['✓ ✎', '✓ ✎', '✎', '✎'],
+  );
 });
 
 test('what was rejected did not run, whatever the agent reports of it; unless it says that it goes on', () => {
