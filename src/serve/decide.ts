@@ -65,8 +65,9 @@ export type Taken = Extract<ActionResult, { readonly kind: 'taken' }>;
 const LONGEST_RESULT = 400_000;
 /** Characters of the name of a session. */
 const LONGEST_TITLE = 200;
-/** Prompts of a chat that wait for its turns. */
+/** Prompts of a chat that wait for its turns, and UTF-16 units of their JSON: all clients are sent them with each snapshot. */
 const MOST_WAITING = 200;
+const LONGEST_WAITING = 16 * 1024 * 1024;
 /** All clients of a chat are sent its draft with each snapshot. In UTF-16 units of its JSON. */
 const LONGEST_DRAFT = 1024 * 1024;
 /** Tools of one window, and UTF-16 units of their JSON: agents are told of each. */
@@ -280,8 +281,11 @@ export function decideChat(said: unknown, held: Held): ActionResult {
 function pendingSet({ kind, id, message: said }: Pick<PendingSet, 'kind' | 'id' | 'message'>, held: Held): ActionResult {
   // A client that comes back repeats what it had sent.
   if (wasTaken(id, held) || isKnownBehind(id, held)) return refused('This message is not waiting any more.');
-  const waiting = held.chat.queuedMessages ?? [];
-  if (waiting.length >= MOST_WAITING && !waiting.some((one) => one.id === id)) return refused('Too many messages are waiting.');
+  const waiting = (held.chat.queuedMessages ?? []).filter((one) => one.id !== id);
+  if (waiting.length >= MOST_WAITING) return refused('Too many messages are waiting.');
+  // One alone is as long as a prompt may be.
+  if (waiting.length > 0 && lengthOf(waiting) + lengthOf(said) > LONGEST_WAITING)
+    return refused('The messages that wait are too long together: send this one when they have gone.');
   const content = contentOf(said, held);
   if (content.length === 0) return refused(EMPTY);
   const intent: Intent =

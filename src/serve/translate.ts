@@ -318,10 +318,15 @@ class ActionBuilder {
     // An agent that gives the title again as its reason says no more by it.
     const beside = (ask.beside ?? []).filter((one) => one.type !== 'text' || one.text.replaceAll('`', '').trim() !== action);
     const { detail } = ask;
-    const isOneFile = detail.type === 'edit' && detail.diffs.length === 1;
-    const subject = isOneFile && amount !== undefined ? escaped(amount) : subjectOf(detail, this.#session);
+    // The title names one file whose lines are counted, and clients show the counts with its diff.
+    const isSaid = detail.type === 'edit' && detail.diffs.length === 1 && amount !== undefined;
     const { name = '' } = confirmationTitle(ask, this.#session);
-    const all = [name, subject, this.#unsaidInput(call, detail), ...besideOf(beside, this.#session)].filter(Boolean);
+    const all = [
+      name,
+      isSaid ? '' : subjectOf(detail, this.#session),
+      this.#unsaidInput(call, detail),
+      ...besideOf(beside, this.#session),
+    ].filter(Boolean);
     if (detail.type === 'edit' && detail.diffs.length > 0) all.push(HOW_TO_REJECT);
     return { markdown: all.join('\n\n') || escaped(action) };
   }

@@ -263,11 +263,11 @@ test('a name with signs that VS Code takes out of a title stands in the message,
   const long = `${'folder/'.repeat(16)}notes.txt`;
   const edit = (path: string, before: string | null) => ({ detail: { type: 'edit', diffs: [{ path, before, after: 'b\n' }] } }) as const;
   const kinds: readonly (readonly [Partial<Approval>, string, string])[] = [
-    [edit('/w/my_old_file.txt', 'a\n'), 'Edit 1 file', '`/w/my_old_file.txt`\n\n+1 −1\n\n✕ rejects this edit.'],
-    [edit('/w/__init__.py', null), 'Create 1 file', '`/w/__init__.py`\n\n+1 −0\n\n✕ rejects this edit.'],
-    [edit('/w/a*`[b](command:x)', 'a\n'), 'Edit 1 file', '`` /w/a*`[b](command:x) ``\n\n+1 −1\n\n✕ rejects this edit.'],
-    [edit(`/w/${long}`, 'a\n'), 'Edit 1 file', `\`/w/${long}\`\n\n+1 −1\n\n✕ rejects this edit.`],
-    [edit('/w/notes[1].txt', 'a\n'), 'Edit /w/notes\\[1\\].txt', '+1 −1\n\n✕ rejects this edit.'],
+    [edit('/w/my_old_file.txt', 'a\n'), 'Edit 1 file', '`/w/my_old_file.txt`\n\n✕ rejects this edit.'],
+    [edit('/w/__init__.py', null), 'Create 1 file', '`/w/__init__.py`\n\n✕ rejects this edit.'],
+    [edit('/w/a*`[b](command:x)', 'a\n'), 'Edit 1 file', '`` /w/a*`[b](command:x) ``\n\n✕ rejects this edit.'],
+    [edit(`/w/${long}`, 'a\n'), 'Edit 1 file', `\`/w/${long}\`\n\n✕ rejects this edit.`],
+    [edit('/w/notes[1].txt', 'a\n'), 'Edit /w/notes\\[1\\].txt', '✕ rejects this edit.'],
     [
       { title: 'x', detail: { type: 'mcp', server: 'my_files', tool: 'delete_file', input: { at: 'x_y' } } },
       'Allow this?',
@@ -308,7 +308,7 @@ test('what is asked stands in its message, whole, and not as an input that a cli
     [
       { kind: 'edit', input: {} },
       { detail: { type: 'edit', diffs: [{ path: '/w/a.ts', before: 'a\n', after: 'b\n' }] } },
-      '+1 −1\n\n✕ rejects this edit.',
+      '✕ rejects this edit.',
     ],
     [{ kind: 'other' }, { title: 'Do this', detail: { type: 'text', text: '' } }, 'Do this'],
   ];
@@ -612,6 +612,23 @@ test('attack: names without an end, and messages without an end that wait, are r
   for (let at = 0; at < 202; at += 1)
     await client.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind: 'queued', id: `q${at}`, message });
   assert.deepEqual([chat().queuedMessages?.length, client.refusals.length], [200, 4]);
+});
+
+test('attack: messages that wait are bounded together, however long each is', async (t) => {
+  const { client, chat } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1'));
+  const queued = (id: string, units: number) => {
+    const message = { text: 'x'.repeat(units), origin: { kind: 'user' } };
+    return client.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind: 'queued', id, message });
+  };
+  const MiB = 1024 * 1024;
+  await queued('long', 9 * MiB);
+  await queued('second', 8 * MiB);
+  assert.deepEqual([chat().queuedMessages?.map(({ id }) => id), client.refusals.length], [['long'], 1]);
+  assert.match(client.refusals[0] ?? '', /too long together/);
+  await queued('short', 10);
+  await queued('long', 15 * MiB);
+  assert.deepEqual([chat().queuedMessages?.map(({ id }) => id), client.refusals.length], [['long', 'short'], 1], 'one may be changed');
 });
 
 test('attack: drafts and tools without an end are refused in words, and others are not told of them', async (t) => {

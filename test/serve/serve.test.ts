@@ -137,7 +137,7 @@ test('an edit of parley-agent over the AI SDK is asked about and shown as a diff
   }
   const proposed = asked() as unknown as Proposed;
   assert.deepEqual(proposed.confirmationTitle, { markdown: 'Edit notes.txt' }, 'in words, not by the name of the tool');
-  assert.deepEqual(proposed.invocationMessage, { markdown: '+1 −1\n\n✕ rejects this edit.' }, 'the reason of the agent is its title again');
+  assert.deepEqual(proposed.invocationMessage, { markdown: '✕ rejects this edit.' }, 'the reason of the agent is its title again');
   assert.deepEqual(await texts(proposed.edits.items[0]), ['Buy ink\n', 'Buy paper\n']);
   const { toolCallId } = proposed;
   client.dispatch(chat, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId, approved: true, confirmed: 'user-action' });
