@@ -2,6 +2,7 @@ import { t } from '../../base/l10n.ts';
 import type { CallState, ConversationState, OfferedTool, Table, TurnState } from '../../conversation/state.ts';
 import { find, newConversation, type OpenAsk } from '../../conversation/state.ts';
 import type { StopLimits } from '../../conversation/step.ts';
+import type { Answer } from '../../session/intents.ts';
 import type { Content, ToolCall } from '../../session/model.ts';
 import type { Contents, PendingCall } from './codec.ts';
 import { MOST_TURNS, type SessionFacts } from './schema.ts';
@@ -87,7 +88,8 @@ export interface AhpTurn extends TurnState<TurnState['lanes'][string], AhpCall> 
 export interface AhpCall extends CallState<'none'> {
   shown: Omit<ToolCall, 'id'>;
 }
-export type AhpAskSubject = { readonly sent?: 'answered' | 'cancelled' } & (
+/** `waits`: an answer that was given while there was no connection. */
+export type AhpAskSubject = { readonly sent?: 'answered' | 'cancelled'; readonly waits?: Answer } & (
   | { readonly kind: 'call'; readonly call: PendingCall }
   | { readonly kind: 'input'; readonly request: InputRequest }
 );
@@ -136,8 +138,13 @@ export function sentFor({ about }: OpenAsk): AhpAskSubject['sent'] {
 
 /** The subject of an ask, when its answer may never have arrived. */
 export function unsent({ about }: OpenAsk): unknown {
-  const { sent: _lost, ...rest } = about as AhpAskSubject;
+  const { sent: _lost, waits: _waits, ...rest } = about as AhpAskSubject;
   return rest;
+}
+
+/** The answer to an ask that waits for the connection. */
+export function waitsIn({ about }: OpenAsk): Answer | undefined {
+  return (about as AhpAskSubject).waits;
 }
 
 /** Turns that are known from before the first that a chat of the most turns still has. */

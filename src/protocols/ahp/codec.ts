@@ -1,11 +1,13 @@
 import { parseJson } from '../../base/json.ts';
 import { pathOfUri, uriOfPath } from '../../base/paths.ts';
 import { inOneLine } from '../../base/promptText.ts';
+import type { OfferedTool } from '../../conversation/state.ts';
 import type { Answer } from '../../session/intents.ts';
 import type {
   Approval,
   ApprovalDetail,
   Question as Asked,
+  Command,
   Content,
   Diff,
   Field,
@@ -16,10 +18,12 @@ import type {
   SessionOption,
   ToolCall,
   ToolKind,
+  Usage,
 } from '../../session/model.ts';
 import { isAttached, linesText } from '../../session/select.ts';
 import { details } from './schema.ts';
 import type {
+  ActiveTurn,
   ChatAction,
   ChatState,
   Confirmed,
@@ -515,4 +519,34 @@ export function differenceOf(before: Omit<ToolCall, 'id'>, after: Omit<ToolCall,
     ([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key as keyof typeof before]),
   );
   return Object.fromEntries(changed);
+}
+
+/** The commands among completions of a slash. */
+export function commandsIn(items: readonly CommandItem[]): readonly Command[] {
+  return items.flatMap(({ insertText, attachment }) => {
+    const name = /^\/(\S+)/.exec(insertText)?.[1];
+    const description = attachment?._meta?.description;
+    return name === undefined ? [] : [{ name, description: typeof description === 'string' ? description : '', aliases: [] }];
+  });
+}
+
+interface CommandItem {
+  readonly insertText: string;
+  readonly attachment?: { readonly _meta?: { readonly description?: unknown } | undefined } | undefined;
+}
+
+export function usageOf({ inputTokens, outputTokens }: NonNullable<ActiveTurn['usage']>): Partial<Usage> {
+  return {
+    ...(inputTokens === undefined ? {} : { input: inputTokens }),
+    ...(outputTokens === undefined ? {} : { output: outputTokens }),
+  };
+}
+
+export function toolsOf(tools: readonly OfferedTool[]): readonly object[] {
+  return tools.map(({ name, description, parameters }) => ({
+    name,
+    description,
+    inputSchema: parameters,
+    _meta: toMeta({ asks: true }),
+  }));
 }

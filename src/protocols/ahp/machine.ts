@@ -22,12 +22,14 @@ import {
   turnsBefore,
   unknownHere,
   unsent,
+  waitsIn,
 } from './clientState.ts';
 import {
   approvalOf,
   type Choices,
   callsOfChat,
   choicesOf,
+  commandsIn,
   completionOf,
   confirmationOf,
   contentsIn,
@@ -42,8 +44,9 @@ import {
   ROOT,
   terminalsOf,
   toMessage,
-  toMeta,
   toolCallOf,
+  toolsOf,
+  usageOf,
   withKnown,
 } from './codec.ts';
 import { reduceChat, terminalText } from './reduce.ts';
@@ -98,8 +101,7 @@ const UNKNOWN_METHOD = -32601;
 /** The code with which a host that ends closes its connections (RFC 6455 §7.4). */
 const GOING_AWAY = 1001;
 /** The protocol's codes for what a host does not have, and for a session it does not know (docs/protocols/ahp.md §1). */
-const NOT_FOUND = -32008;
-const NO_SESSION = -32001;
+const [NOT_FOUND, NO_SESSION] = [-32008, -32001];
 
 class AhpStep extends Step<AhpState> {
   take(input: Input): void {
@@ -114,8 +116,6 @@ class AhpStep extends Step<AhpState> {
         return this.message(input.method, input.params);
       case 'asked':
         return this.refuse(HOST, input.id, UNKNOWN_METHOD, `Unknown method: ${input.method}`);
-      case 'withdrawn':
-        return;
       case 'junk':
         return this.log('warn', `The host sent something that is no message: ${input.text.slice(0, 200)}`);
       case 'reply':
@@ -128,6 +128,7 @@ class AhpStep extends Step<AhpState> {
         return this.closed(input.why);
       case 'leave':
         return this.leave();
+      case 'withdrawn':
     }
   }
 
@@ -257,15 +258,9 @@ class AhpStep extends Step<AhpState> {
   }
   offerTools(uri: string): void {
     const { setup } = this.state;
-    const tools = setup.tools.map(({ name, description, parameters }) => ({
-      name,
-      description,
-      inputSchema: parameters,
-      _meta: toMeta({ asks: true }),
-    }));
     this.dispatch(uri, {
       type: 'session/activeClientSet',
-      activeClient: { clientId: setup.clientId, displayName: setup.client.name, tools },
+      activeClient: { clientId: setup.clientId, displayName: setup.client.name, tools: toolsOf(setup.tools) },
     });
   }
   askCommands(): void {
@@ -275,13 +270,7 @@ class AhpStep extends Step<AhpState> {
   /** A host tells the commands of its agent as completions of a slash, once the agent runs. */
   commands(result: unknown): void {
     const parsed = answers.completions.safeParse(result);
-    if (!parsed.success) return;
-    const commands = parsed.data.items.flatMap(({ insertText, attachment }) => {
-      const name = /^\/(\S+)/.exec(insertText)?.[1];
-      const description = attachment?._meta?.description;
-      return name === undefined ? [] : [{ name, description: typeof description === 'string' ? description : '', aliases: [] }];
-    });
-    this.emit({ type: 'commands.set', commands });
+    if (parsed.success) this.emit({ type: 'commands.set', commands: commandsIn(parsed.data.items) });
   }
 
   // --- what the host tells
@@ -469,7 +458,8 @@ class AhpStep extends Step<AhpState> {
     turn.responseParts.forEach((part, at) => {
       if (part !== known[at]) this.partIs(ours, part);
     });
-    if (turn.usage && turn.usage !== before.activeTurn?.usage) this.usageIs(turn.usage);
+    const usage = turn.usage && turn.usage !== before.activeTurn?.usage ? usageOf(turn.usage) : {};
+    if (Object.keys(usage).length > 0) this.emit({ type: 'usage.set', usage });
     if ('state' in turn) this.turnEnded(ours, turn);
   }
   /** The host has not kept it: what another client said may come again, under the same name, and so may a prompt that came behind theirs. */
@@ -532,13 +522,6 @@ class AhpStep extends Step<AhpState> {
     if (content.length <= emitted) return;
     put(turn.texts, id, content.length);
     this.emit({ type: 'text.delta', turnId: turn.id, kind, partId: partIdOf(turn.id, id), text: content.slice(emitted) });
-  }
-  usageIs({ inputTokens, outputTokens }: NonNullable<ActiveTurn['usage']>): void {
-    const usage = {
-      ...(inputTokens === undefined ? {} : { input: inputTokens }),
-      ...(outputTokens === undefined ? {} : { output: outputTokens }),
-    };
-    if (Object.keys(usage).length > 0) this.emit({ type: 'usage.set', usage });
   }
   callIs(turn: AhpTurn, call: ToolCallState): void {
     const id = call.toolCallId;
@@ -732,8 +715,7 @@ class AhpStep extends Step<AhpState> {
   prompt(prompt: NextPrompt): void {
     const { state } = this;
     const chat = state.session?.facts.chat;
-    if (state.phase !== 'ready' || !chat || state.turn || find(state.links, HOST) !== 'open' || state.attempts > 0)
-      return this.enqueue(prompt);
+    if (state.phase !== 'ready' || !chat || state.turn || this.isAway()) return this.enqueue(prompt);
     const { turnId, content } = prompt;
     this.beginTurn(turnId, content, 'user', this.now);
     const isQueued = state.chat?.queuedMessages?.some(({ id }) => id === turnId) ?? false;
@@ -763,22 +745,28 @@ class AhpStep extends Step<AhpState> {
     if (next) this.prompt(next);
   }
   cancel(): void {
-    const { turn, session, setup } = this.state;
-    const chat = session?.facts.chat;
-    if (!turn || !chat || !this.startStopping(turn, setup.limits)) return;
+    const { turn, setup } = this.state;
+    if (!turn || !this.startStopping(turn, setup.limits)) return;
     this.settle('turn', 'declined');
-    this.dispatch(chat, { type: 'chat/turnCancelled', turnId: turn.id, duration: Math.max(0, this.now - turn.startedAt) });
+    if (!this.isAway()) this.sendStop(turn);
   }
-  /** The ask stays until the host confirms the answer. */
+  sendStop(turn: AhpTurn): void {
+    const chat = this.state.session?.facts.chat;
+    if (chat) this.dispatch(chat, { type: 'chat/turnCancelled', turnId: turn.id, duration: Math.max(0, this.now - turn.startedAt) });
+  }
+  /** The ask stays until the host confirms the answer. Without a connection the answer waits for the next one. */
   answered(askId: string, answer: Answer): void {
-    const { state } = this;
-    const ask = find(state.asks, askId);
-    const chat = state.session?.facts.chat;
-    if (!ask || !chat || sentFor(ask) !== undefined || !state.turn) return;
+    const { turn, asks, session } = this.state;
+    const ask = find(asks, askId);
+    const chat = session?.facts.chat;
+    if (!ask || !chat || sentFor(ask) !== undefined || !turn) return;
     const about = ask.about as AhpAskSubject;
-    const action = about.kind === 'call' ? confirmationOf(about.call, state.turn.id, answer) : completionOf(about.request, answer);
-    const sent = answer.kind === 'cancelled' ? 'cancelled' : 'answered';
-    put(state.asks, askId, { ...ask, about: { ...about, sent } });
+    if (this.isAway()) {
+      put(asks, askId, { ...ask, about: { ...about, waits: answer } });
+      return this.showAway();
+    }
+    const action = about.kind === 'call' ? confirmationOf(about.call, turn.id, answer) : completionOf(about.request, answer);
+    put(asks, askId, { ...ask, about: { ...about, sent: answer.kind === 'cancelled' ? 'cancelled' : 'answered' } });
     this.dispatch(chat, action, { kind: 'answer', askId });
   }
   elapsed(timer: string): void {
@@ -796,24 +784,32 @@ class AhpStep extends Step<AhpState> {
 
   // --- the connection
 
+  /** The connection was lost, or is new and the host has not yet told what was missed. */
+  isAway(): boolean {
+    return find(this.state.links, HOST) !== 'open' || this.state.attempts > 0;
+  }
   closed(why: LinkEnd): void {
     const { state } = this;
-    const { setup } = state;
     if (state.phase === 'left') {
       state.phase = 'over';
       return;
     }
     if (state.phase === 'ready' && why.code === GOING_AWAY) return this.over(t('The agent host was stopped.'));
-    const delay = setup.limits.reconnect[state.attempts];
+    const delay = state.setup.limits.reconnect[state.attempts];
     if (state.phase !== 'ready' || delay === undefined) return this.over(why.reason);
     state.attempts += 1;
-    const note = t('Trying again ({0} of {1}): {2}', state.attempts, setup.limits.reconnect.length, t('The connection was lost.'));
-    this.emit({ type: 'link.opening', note, next: ['restart'] });
+    this.showAway();
     this.timer('reconnect', delay);
     // No answer comes to what was asked on that connection: it is asked again on the next one.
     const lost = Object.keys(state.contents).filter((key) => state.contents[key] === 'wanted');
     for (const key of lost) delete state.contents[key];
     if (lost.length > 0) this.timer('contents', null);
+  }
+  showAway(): void {
+    const { attempts, asks, setup } = this.state;
+    const tries = t('Trying again ({0} of {1}): {2}', attempts, setup.limits.reconnect.length, t('The connection was lost.'));
+    const note = Object.values(asks).some(waitsIn) ? t('Your answer has not been sent yet. {0}', tries) : tries;
+    this.emit({ type: 'link.opening', note, next: ['restart'] });
   }
   openAgain(): void {
     const { state } = this;
@@ -864,11 +860,16 @@ class AhpStep extends Step<AhpState> {
     state.inbox.push({ kind: 'chat', chat });
     this.pump();
   }
-  /** Repeats asks whose answer the host may never have received, and fails the prompt of the turn that ran here. */
+  /** Sends answers that waited, asks again where one may not have arrived, and fails the prompt of the turn that ran here. */
   askAgain(turnId: string | undefined): void {
     const { asks, turn, chat, inbox } = this.state;
-    for (const ask of Object.values(asks))
-      if (sentFor(ask) !== undefined) this.replaceAsk(ask, { ...ask.shown, id: this.newId() }, unsent(ask));
+    for (const ask of Object.values(asks)) {
+      const waits = waitsIn(ask);
+      if (waits) put(asks, ask.id, { ...ask, about: unsent(ask) });
+      if (waits && inbox.length === 0) this.answered(ask.id, waits);
+      else if (waits || sentFor(ask) !== undefined) this.replaceAsk(ask, { ...ask.shown, id: this.newId() }, unsent(ask));
+    }
+    if (turn?.phase === 'stopping' && chat?.activeTurn?.id === turn.id) this.sendStop(turn);
     if (!turn || turn.id !== turnId || chat?.activeTurn?.id === turn.id || inbox.length > 0) return;
     const message = t('The connection was lost.');
     this.endTurn('failed', { error: { message, next: ['retry'] } });
