@@ -1,5 +1,6 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
+import { Emitter } from '../base/emitter.ts';
 import type { Log } from '../base/log.ts';
 import { loginPath } from '../live/findAgents.ts';
 import { inHost, isHost, isHosted, otherHostOf, settingsId } from '../live/hostedAgents.ts';
@@ -37,6 +38,11 @@ export interface AgentHostDeps {
   readonly log: Log;
 }
 
+/** `isNew`: a process has taken the place of one that had ended. */
+export interface HostStarted {
+  readonly isNew: boolean;
+}
+
 /** A session that goes on in a host. */
 export interface SessionInHost extends RunningSession {
   readonly profile: Profile;
@@ -49,7 +55,11 @@ export interface SessionInHost extends RunningSession {
  */
 export class AgentHostProcess {
   readonly #deps: AgentHostDeps;
+  readonly #started = new Emitter<HostStarted>();
   #starting: Promise<RunningHost> | undefined;
+
+  /** The window's own host was started, or the user has asked for one that runs. */
+  readonly onStarted = this.#started.listen;
 
   constructor(deps: AgentHostDeps) {
     this.#deps = deps;
@@ -123,9 +133,12 @@ export class AgentHostProcess {
   }
 
   async showStarted(): Promise<void> {
+    const wasRunning = runningHost(this.#deps.data) !== undefined;
     const host = await this.#start();
+    if (wasRunning) this.#started.fire({ isNew: false });
     const connect = commandTitle('connectChat');
-    const text = vscode.l10n.t('The agent host is running at {0}. It keeps running when this window is closed.', host.address);
+    // The message stays when the host has ended: it tells what happened, not what is.
+    const text = vscode.l10n.t('The agent host was started at {0}. Closing this window does not stop it.', host.address);
     if ((await vscode.window.showInformationMessage(text, connect)) === connect) await this.connectChat();
   }
 
@@ -195,7 +208,9 @@ export class AgentHostProcess {
     if (running) return this.#sendSettings(running);
     const { settings, env } = await this.#settings();
     const script = path.join(extensionPath, 'dist', 'parley.js');
-    return startHost({ data, script, settings, env: { ...env, ELECTRON_RUN_AS_NODE: '1' } });
+    const host = await startHost({ data, script, settings, env: { ...env, ELECTRON_RUN_AS_NODE: '1' } });
+    this.#started.fire({ isNew: true });
+    return host;
   }
 
   /** The sessions that hosts of this user run in this folder, newest first in each. */

@@ -6,7 +6,7 @@ import { filled, setTranslator } from '../base/l10n.ts';
 import { Lifetime } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
 import { childTerminals } from '../live/childTerminals.ts';
-import { settingsId } from '../live/hostedAgents.ts';
+import { reconnectHosted, settingsId } from '../live/hostedAgents.ts';
 import { Journal } from '../live/journal/journal.ts';
 import { Amendments } from '../live/review/amendments.ts';
 import { ChangeSets, type PublishEvent } from '../live/review/changeSets.ts';
@@ -168,6 +168,14 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
   const changeSets = life.own(new ChangeSets(sessions, contents, () => bundles.review().ChangeSet, fileEffects, publish, log));
   life.own(new Amendments(sessions, changeSets, fileEffects, publish, log));
   sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
+  life.own(
+    agentHost.onStarted(({ isNew }) =>
+      reconnectHosted(
+        sessions.all.flatMap((id) => sessions.get(id) ?? []),
+        isNew,
+      ),
+    ),
+  );
   void changeSets.prune(Date.now()).catch((error: unknown) => log.error('Old changes could not be removed', error));
   return { output, traffic, log, documents, secrets, rules, agents, agentHost, protocols, client, sessions, changeSets };
 }

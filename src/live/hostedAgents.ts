@@ -1,3 +1,4 @@
+import type { LiveSession } from './liveSession.ts';
 import { type Profile, providerOf } from './profiles.ts';
 
 /* Agents that run in an agent host of this user instead of in the window: profiles of their own, so that a session comes back to where it ran. */
@@ -33,4 +34,19 @@ export function inHost({ id, name, cwd }: Pick<Profile, 'id' | 'name' | 'cwd'>, 
   const folder = cwd === undefined ? {} : { cwd };
   const mark = hostKey === undefined ? MARK : `${MARK}:${hostKey}`;
   return { id: id + mark, name, protocol: PROTOCOL, args: [], env: {}, headers: {}, url: '', options: { agent }, ...folder };
+}
+
+type Hosted = Pick<LiveSession, 'profile' | 'startedHere' | 'store' | 'restart'>;
+
+/**
+ * Connects the sessions of the window's own host again after it was started. Those that look for the host where it was before find it there only when
+ * it is not another process: `isNew`.
+ */
+export function reconnectHosted(sessions: readonly Hosted[], isNew: boolean): void {
+  for (const session of sessions) {
+    if (!session.startedHere || !isHosted(session.profile) || otherHostOf(session.profile) !== undefined) continue;
+    const { now } = session.store;
+    const isLooking = now.link.state === 'opening' && now.link.note !== undefined;
+    if (now.link.state === 'closed' || (isNew && isLooking)) void session.restart();
+  }
 }

@@ -7,7 +7,7 @@ import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Ask, Command, Content, Decision, Field, Notice, Part, QueuedPrompt, Session, SessionId, TurnId } from '../session/model.ts';
 import { type ApprovalRule, ruledAnswer } from '../session/policy.ts';
-import { findAsk, isBusy, isRecorded, readsHistory, runningTurn } from '../session/select.ts';
+import { findAsk, isBusy, isRecorded, readsHistory, reconnecting, runningTurn } from '../session/select.ts';
 import { appliedOnDisk, workspacePathsAt } from './diskFiles.ts';
 import { type Applied, AT_A_TIME, EventSink, MOST_PARTS, surplusParts } from './eventSink.ts';
 import type { JournalTrouble, JournalWriter } from './journal/writer.ts';
@@ -166,7 +166,9 @@ export class LiveSession implements HostedSession {
   /** Ends the agent and starts it again on the same conversation; the transcript stays. */
   async restart(): Promise<void> {
     if (this.#isRecorded) return;
-    this.#end(t('You restarted the agent.'), { restarts: true });
+    // A turn that is cut off from its agent is lost by that, whoever restarts it.
+    if (reconnecting(this.store.now) !== undefined) this.#end(t('The connection was lost.'));
+    else this.#end(t('You restarted the agent.'), { restarts: true });
     const { resumeKey: key, partial, turns, queue } = this.store.now;
     // Replays the whole conversation instead of continuing from a partial history.
     if (partial && turns[0]) this.#emit({ type: 'turns.removed', from: turns[0].id });

@@ -25,6 +25,12 @@ export function runningTurn(session: Session): Turn | undefined {
   return session.turns.findLast((turn) => turn.status === 'running');
 }
 
+/** What is done about the lost connection of a turn that runs; undefined while there is one. */
+export function reconnecting(session: Session): string | undefined {
+  const { link, partial } = session;
+  return link.state === 'opening' && !partial && runningTurn(session) ? link.note : undefined;
+}
+
 export function isBusy(session: Session): boolean {
   return runningTurn(session) !== undefined;
 }

@@ -210,10 +210,15 @@ test(
     await until(() => running('parley.js').length === 0, 'the host is gone');
     const connection = chat.frame.getByRole('region', { name: 'Connection' });
     await connection.getByText('The connection was lost.').waitFor();
+    await pick.title.filter({ hasText: 'Trying again' }).waitFor();
     await window.pictures('hosted-killed');
+    await pick.answer('A');
+    await connection.getByText('Your answer has not been sent yet.').waitFor();
+    await window.pictures('hosted-killed-answered');
     await connection.getByRole('button', { name: 'Restart Agent' }).click();
-    await pick.row('Allow once').waitFor({ state: 'detached' });
     await chat.settled(chat.lastTurn);
+    await chat.lastTurn.getByText('The connection was lost.').waitFor();
+    assert.doesNotMatch((await chat.lastTurn.textContent()) ?? '', /You restarted/);
     await window.pictures('hosted-started-again');
     const turn = await chat.exchange('read notes.txt');
     assert.match((await turn.textContent()) ?? '', /Buy ink/);
@@ -345,9 +350,12 @@ test(
 test(
   "the host is started by its command; where VS Code's chat cannot be connected from, it is said what to do",
   inWindow(async ({ window, storage, running }) => {
+    const stopped = window.chat.frame.getByRole('region', { name: 'Connection' }).getByText('The agent host was stopped.');
+    await stopped.waitFor();
     await window.command('Parley: Start Agent Host');
+    await stopped.waitFor({ state: 'detached' });
     await window.command('Notifications: Show Notifications');
-    await window.notification('The agent host is running at').waitFor();
+    await window.notification('The agent host was started at').waitFor();
     assert.equal(running('parley.js').length, 1);
     await window.command("Parley: Connect VS Code's Chat");
     // The workbench of the tests does not know the setting.

@@ -292,6 +292,17 @@ test('a turn that the user ends by a restart says so and is no failure; what wai
   assert.deepEqual([said(), now().queue.map((one) => one.held)], [['t1'], [true]]);
 });
 
+test('a turn whose connection was lost failed by that, not by the restart that follows', async () => {
+  const { live, script, now } = await opened();
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  script.last().say({ type: 'link.opening', note: 'Trying again (1 of 6)', next: ['restart'] });
+  await live.restart();
+  const [first] = now().turns;
+  assert.deepEqual([first?.status, first?.stop, first?.error?.message], ['failed', undefined, 'The connection was lost.']);
+  assert.equal(now().link.state, 'opening');
+});
+
 test('a turn of before that the restarted agent tells as failed holds no prompt that was said after it', async () => {
   const { live, script, said, now } = await opened();
   script.last().ready();

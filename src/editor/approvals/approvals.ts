@@ -318,7 +318,7 @@ export class Approvals implements Disposable {
 
   #changed(sessionId: SessionId, { event, before, now }: StoreChange): void {
     this.#clicks.onEvent(sessionId, event);
-    if (before.asks === now.asks && event.type !== 'title.set') return;
+    if (before.asks === now.asks && before.link === now.link && event.type !== 'title.set') return;
     // A rule answers right after the ask has opened; such an ask never appears.
     if (event.type === 'ask.opened') setImmediate(() => this.refresh());
     else this.refresh();

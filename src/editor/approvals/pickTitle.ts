@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
+import { inSentences } from '../../base/l10n.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import type { Session } from '../../session/model.ts';
-import { titleOf } from '../../session/select.ts';
+import { reconnecting, titleOf } from '../../session/select.ts';
 import { pickHeading } from './approvalPick.ts';
 import type { QueuedAsk } from './queue.ts';
 import { shortLabel, wrapping } from './rowText.ts';
@@ -9,14 +10,19 @@ import { shortLabel, wrapping } from './rowText.ts';
 /** Letters of a session's title beside the name of its agent. */
 const TITLE = 30;
 
-/** The title of an ask's pick: who asks, where several could be meant, the whole question, until when it waits, and its place among several. */
+/**
+ * The title of an ask's pick: that the agent cannot be reached, who asks, where several could be meant, the whole question, until when it waits, and its
+ * place among several.
+ */
 export function pickTitleOf(
   { sessionId, ask }: QueuedAsk,
   host: SessionHost,
   { place, of }: { readonly place: number; readonly of: number },
 ) {
   const session = host.get(sessionId)?.store.now;
-  const asked = pickHeading(session, ask, session && host.all.length > 1 ? askingSession(session, host) : '');
+  const heading = pickHeading(session, ask, session && host.all.length > 1 ? askingSession(session, host) : '');
+  const away = session && reconnecting(session);
+  const asked = away === undefined ? heading : inSentences(away, heading);
   const clock =
     ask.until === undefined
       ? undefined
