@@ -11,19 +11,15 @@ import {
   type RunningHost,
   runningHost,
   startHost,
-  stopHost,
   writeHostSettings,
 } from '../live/hostProcess.ts';
 import { launchOf, type Profile, providerOf } from '../live/profiles.ts';
 import type { HostOrder, Launch, Protocol, RunningSession } from '../protocols/adapter.ts';
 import { keyOfFile } from '../protocols/paths.ts';
 import type { Agents } from './agents.ts';
-import { commandTitle } from './commandTitle.ts';
 import { HOSTED } from './hostedLines.ts';
 import { approvalRules, guardedFiles, sessionsInHost } from './settings.ts';
 
-/** VS Code's own setting for agent hosts. */
-const REMOTE_HOSTS = 'chat.remoteAgentHosts';
 const NAME = 'Parley';
 /** Milliseconds that a list of sessions waits for the host. */
 const LIST_LIMIT = 2000;
@@ -90,7 +86,7 @@ export class AgentHostProcess {
   /** Starts the window's own host unless it runs. Another one is for its user to start. */
   async #hostOf({ id }: Profile): Promise<RunningHost> {
     const key = otherHostOf(id);
-    return key === undefined ? this.#start() : otherHost(this.#deps.data, key);
+    return key === undefined ? this.start() : otherHost(this.#deps.data, key);
   }
 
   /** The sessions that the hosts have in this folder. */
@@ -119,7 +115,7 @@ export class AgentHostProcess {
 
   /** Tells a running host the changed agents, rules and model of the included agent. */
   async settingsChanged(): Promise<void> {
-    const host = runningHost(this.#deps.data);
+    const host = this.own;
     if (host) await this.#sendSettings(host);
   }
 
@@ -132,70 +128,24 @@ export class AgentHostProcess {
     return host;
   }
 
-  async showStarted(): Promise<void> {
-    const wasRunning = runningHost(this.#deps.data) !== undefined;
-    const host = await this.#start();
-    if (wasRunning) this.#started.fire({ isNew: false });
-    const connect = commandTitle('connectChat');
-    // The message stays when the host has ended: it tells what happened, not what is.
-    const text = vscode.l10n.t('The agent host was started at {0}. Closing this window does not stop it.', host.address);
-    if ((await vscode.window.showInformationMessage(text, connect)) === connect) await this.connectChat();
+  /** The window's own host, while it runs. */
+  get own(): RunningHost | undefined {
+    return runningHost(this.#deps.data);
   }
 
-  /** Ends the host, after asking while an agent works in it. */
-  async stop(): Promise<void> {
-    const host = runningHost(this.#deps.data);
-    if (host && !(await this.#mayStop(host))) return;
-    if (host) stopHost(host);
-    void vscode.window.showInformationMessage(vscode.l10n.t('The agent host was stopped.'));
+  /** Has the sessions in the host connected to it: the user has asked for it. */
+  reconnect(): void {
+    this.#started.fire({ isNew: false });
   }
 
-  async #mayStop(host: RunningHost): Promise<boolean> {
+  /** True while an agent works in the host, for whichever window. */
+  async isBusy(host: RunningHost): Promise<boolean> {
     const all = await this.#listed(host, '');
-    if (!all.some(({ state }) => state === 'busy' || state === 'asking')) return true;
-    const stop = vscode.l10n.t('Stop');
-    const detail = vscode.l10n.t('Agents are working in it, maybe for other windows. Their turns end.');
-    const options = { modal: true, detail };
-    return (await vscode.window.showWarningMessage(`${commandTitle('stopAgentHost')}?`, options, stop)) === stop;
-  }
-
-  /** Writes the host into VS Code's setting once the user has agreed. Without that setting, tells the user what to do. */
-  async connectChat(): Promise<void> {
-    const { address, token } = await this.#start();
-    const entry = { name: NAME, address: address.replace(/^ws:\/\//, ''), connectionToken: token };
-    const setting = vscode.workspace.getConfiguration();
-    const known = setting.inspect(REMOTE_HOSTS);
-    if (known?.defaultValue === undefined) return this.#showHowToConnect(entry);
-    const write = vscode.l10n.t('Save');
-    const question = `${commandTitle('connectChat')}?`;
-    const detail = vscode.l10n.t('This adds Parley, with the token of its host, to {0} in your user settings.', REMOTE_HOSTS);
-    if ((await vscode.window.showInformationMessage(question, { modal: true, detail }, write)) !== write) return;
-    const before: unknown = known.globalValue;
-    const others = Array.isArray(before) ? before.filter((one: unknown) => !isOurs(one)) : [];
-    await setting.update(REMOTE_HOSTS, [...others, entry], vscode.ConfigurationTarget.Global);
-    void vscode.window.showInformationMessage(
-      vscode.l10n.t('Parley is in the settings. Its agents are in the window of “Chat: Open Agents Window”.'),
-    );
-  }
-
-  /** Settings that are not registered cannot be written by an extension. A VS Code in the browser learns of a host from its server. */
-  async #showHowToConnect(entry: { readonly name: string; readonly address: string; readonly connectionToken: string }): Promise<void> {
-    const copy = vscode.l10n.t('Copy');
-    const port = entry.address.slice(entry.address.lastIndexOf(':') + 1);
-    const options = `--agent-host-bridge-port ${port} --agent-host-bridge-connection-token`;
-    const text = vscode.l10n.t(
-      'This window has no setting {0}. If your VS Code has “Chat: Open Agents Window”, copy the entry into your user settings. In the browser, copy the options with which its server is to be started: {1}',
-      REMOTE_HOSTS,
-      `${options} …`,
-    );
-    if ((await vscode.window.showWarningMessage(text, copy)) !== copy) return;
-    if (vscode.env.uiKind === vscode.UIKind.Web) return vscode.env.clipboard.writeText(`${options} ${entry.connectionToken}`);
-    await vscode.env.clipboard.writeText(JSON.stringify({ [REMOTE_HOSTS]: [entry] }, undefined, 2));
-    await vscode.commands.executeCommand('workbench.action.openSettingsJson');
+    return all.some(({ state }) => state === 'busy' || state === 'asking');
   }
 
   /** Starts the host unless one runs. It outlives the window. */
-  #start(): Promise<RunningHost> {
+  start(): Promise<RunningHost> {
     this.#starting ??= this.#startOne().finally(() => {
       this.#starting = undefined;
     });
@@ -204,7 +154,7 @@ export class AgentHostProcess {
 
   async #startOne(): Promise<RunningHost> {
     const { data, extensionPath } = this.#deps;
-    const running = runningHost(data);
+    const running = this.own;
     if (running) return this.#sendSettings(running);
     const { settings, env } = await this.#settings();
     const script = path.join(extensionPath, 'dist', 'parley.js');
@@ -215,7 +165,7 @@ export class AgentHostProcess {
 
   /** The sessions that hosts of this user run in this folder, newest first in each. */
   async #sessions(cwd: string): Promise<readonly SessionInHost[]> {
-    const own = runningHost(this.#deps.data);
+    const { own } = this;
     const others = otherHosts(this.#deps.data).map((host) =>
       this.#sessionsOf(host, cwd, ({ agent, agentName }) => inHost({ id: agent, name: agentName }, host.key)),
     );
@@ -274,8 +224,4 @@ export class AgentHostProcess {
     const headers = { authorization: `Bearer ${token}` };
     return launchOf({ id: '', name: NAME, protocol: 'ahp', args: [], env: {}, url, headers, ...(options ? { options } : {}) }, cwd);
   }
-}
-
-function isOurs(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'name' in value && value.name === NAME;
 }

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { settingsId } from '../live/hostedAgents.ts';
+import { stopHost } from '../live/hostProcess.ts';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
@@ -368,12 +369,19 @@ async function goInDiff(way: 1 | -1): Promise<void> {
   await vscode.commands.executeCommand(`workbench.action.compareEditor.${way === 1 ? 'next' : 'previous'}Change`);
 }
 
+/** VS Code's own setting for agent hosts. */
+const REMOTE_HOSTS = 'chat.remoteAgentHosts';
+/** How that setting names it. */
+const HOST_NAME = 'Parley';
+
+type OwnHost = Pick<AgentHostProcess, 'own' | 'start' | 'reconnect' | 'isBusy'>;
+
 function settingsCommands(deps: CommandDeps) {
   const { inputs, secrets, output, inspector, extensionId, agentHost, chat } = deps;
   return {
-    'parley.startAgentHost': () => agentHost.showStarted(),
-    'parley.stopAgentHost': () => agentHost.stop(),
-    'parley.connectChat': () => agentHost.connectChat(),
+    'parley.startAgentHost': () => startAgentHost(agentHost),
+    'parley.stopAgentHost': () => stopAgentHost(agentHost),
+    'parley.connectChat': () => connectChat(agentHost),
     'parley.follow': () => setFollow(true),
     'parley.stopFollowing': () => setFollow(false),
     // The welcome passes the address of an endpoint that was found.
@@ -410,3 +418,71 @@ function activeOf({ sessions, front }: Pick<CommandDeps, 'sessions' | 'front'>):
 
 export type CommandTable = ReturnType<typeof commandTable>;
 export type CommandId = keyof CommandTable;
+
+async function startAgentHost(own: OwnHost): Promise<void> {
+  const wasRunning = own.own !== undefined;
+  const host = await own.start();
+  if (wasRunning) own.reconnect();
+  const connect = commandTitle('connectChat');
+  // The message stays when the host has ended: it tells what happened, not what is.
+  const text = vscode.l10n.t('The agent host was started at {0}. Closing this window does not stop it.', host.address);
+  if ((await vscode.window.showInformationMessage(text, connect)) === connect) await connectChat(own);
+}
+
+/** Ends the host, after asking while an agent works in it. */
+async function stopAgentHost(own: OwnHost): Promise<void> {
+  const host = own.own;
+  if (host && (await own.isBusy(host)) && !(await mayStop())) return;
+  if (host) stopHost(host);
+  void vscode.window.showInformationMessage(vscode.l10n.t('The agent host was stopped.'));
+}
+
+async function mayStop(): Promise<boolean> {
+  const stop = vscode.l10n.t('Stop');
+  const detail = vscode.l10n.t('Agents are working in it, maybe for other windows. Their turns end.');
+  const options = { modal: true, detail };
+  return (await vscode.window.showWarningMessage(`${commandTitle('stopAgentHost')}?`, options, stop)) === stop;
+}
+
+/** Writes the host into VS Code's setting once the user has agreed. Without that setting, tells the user what to do. */
+async function connectChat(own: OwnHost): Promise<void> {
+  const { address, token } = await own.start();
+  const entry = { name: HOST_NAME, address: address.replace(/^ws:\/\//, ''), connectionToken: token };
+  const setting = vscode.workspace.getConfiguration();
+  const known = setting.inspect(REMOTE_HOSTS);
+  if (known?.defaultValue === undefined) return showHowToConnect(entry);
+  const write = vscode.l10n.t('Save');
+  const question = `${commandTitle('connectChat')}?`;
+  const detail = vscode.l10n.t('This adds Parley, with the token of its host, to {0} in your user settings.', REMOTE_HOSTS);
+  if ((await vscode.window.showInformationMessage(question, { modal: true, detail }, write)) !== write) return;
+  const before: unknown = known.globalValue;
+  const others = Array.isArray(before) ? before.filter((one: unknown) => !isOurs(one)) : [];
+  await setting.update(REMOTE_HOSTS, [...others, entry], vscode.ConfigurationTarget.Global);
+  void vscode.window.showInformationMessage(
+    vscode.l10n.t('Parley is in the settings. Its agents are in the window of “Chat: Open Agents Window”.'),
+  );
+}
+
+/** Settings that are not registered cannot be written by an extension. A VS Code in the browser learns of a host from its server. */
+async function showHowToConnect(entry: {
+  readonly name: string;
+  readonly address: string;
+  readonly connectionToken: string;
+}): Promise<void> {
+  const copy = vscode.l10n.t('Copy');
+  const port = entry.address.slice(entry.address.lastIndexOf(':') + 1);
+  const options = `--agent-host-bridge-port ${port} --agent-host-bridge-connection-token`;
+  const text = vscode.l10n.t(
+    'This window has no setting {0}. If your VS Code has “Chat: Open Agents Window”, copy the entry into your user settings. In the browser, copy the options with which its server is to be started: {1}',
+    REMOTE_HOSTS,
+    `${options} …`,
+  );
+  if ((await vscode.window.showWarningMessage(text, copy)) !== copy) return;
+  if (vscode.env.uiKind === vscode.UIKind.Web) return vscode.env.clipboard.writeText(`${options} ${entry.connectionToken}`);
+  await vscode.env.clipboard.writeText(JSON.stringify({ [REMOTE_HOSTS]: [entry] }, undefined, 2));
+  await vscode.commands.executeCommand('workbench.action.openSettingsJson');
+}
+
+function isOurs(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'name' in value && value.name === HOST_NAME;
+}
