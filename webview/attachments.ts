@@ -4,8 +4,8 @@ import type { Content } from '../src/session/model.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { named } from './completion.ts';
 import { iconOf } from './icons.ts';
-import { isFolder, type MentionPlace, mentionsIn, textPieces, withoutMention } from './mentions.ts';
-import { chipLabel } from './parts/content.ts';
+import { type MentionPlace, mentionsIn, textPieces, withoutMention } from './mentions.ts';
+import { chipLabel, placeIcon } from './parts/content.ts';
 import { t } from './strings.ts';
 import { LARGEST_PICTURE } from './ui.ts';
 import { COMPOSER_ID, type View } from './view.ts';
@@ -13,25 +13,26 @@ import { COMPOSER_ID, type View } from './view.ts';
 /** UTF-16 units of a text that the preview shows. */
 const LONGEST_PREVIEW = 20_000;
 
-/** The attachments of the prompt, as chips that open or preview it: attached content, and content named in the text but folders marked there. */
+/** The attachments of the prompt, as chips that open or preview it: attached content, and content named in the text. */
 export function attachmentsView(view: View): TemplateResult | typeof nothing {
-  const marked = new Set(marksIn(view).flatMap(({ content }) => (isFolder(content) ? [content] : [])));
-  const all = named(view.memory.draft, view.memory.mentions);
-  const mentioned = all.map(({ content }) => content);
-  const chosen = all.filter(({ content }) => content.type !== 'file' || !marked.has(content));
+  const chosen = named(view.memory.draft, view.memory.mentions);
+  const mentioned = chosen.map(({ content }) => content);
   const { attachments, draft, lost } = view.memory;
   const items = [
     ...chosen.map(({ label, content }) => ({
       content,
+      // Two places of one line would look alike.
+      name: placeIcon(content) === 'symbol' ? `${label} · ${chipLabel(content, view.session.cwd)}` : chipLabel(content, view.session.cwd),
       remove: () => view.act.remember({ draft: withoutMention(draft, `@${label}`), attachments: notMentioned(attachments, [content]) }),
     })),
     ...notMentioned(attachments, mentioned).map((content) => ({
       content,
+      name: chipLabel(content, view.session.cwd),
       remove: () => view.act.remember({ attachments: attachments.filter((other) => other !== content) }),
     })),
   ];
   if (items.length === 0) return lost ? lostView(view) : nothing;
-  return html`${lost ? lostView(view) : nothing}<ul class="chips attachments" aria-label=${t('Attachments')}>${items.map(({ content, remove }) => itemView(view, content, remove))}</ul>
+  return html`${lost ? lostView(view) : nothing}<ul class="chips attachments" aria-label=${t('Attachments')}>${items.map((item) => itemView(view, item))}</ul>
     ${previewView(
       view,
       items.map(({ content }) => content),
@@ -82,9 +83,16 @@ function lostView(view: View): TemplateResult {
   </div>`;
 }
 
-function itemView(view: View, content: Content, remove: () => void): TemplateResult {
-  const name = visibleText(chipLabel(content, view.session.cwd));
-  const label = `${t('Remove')}: ${name}`;
+/** A chip: what it holds, its name, and how it is taken away. */
+interface Item {
+  readonly content: Content;
+  readonly name: string;
+  remove(): void;
+}
+
+function itemView(view: View, { content, name: label, remove }: Item): TemplateResult {
+  const name = visibleText(label);
+  const removal = `${t('Remove')}: ${name}`;
   const shown = view.popup?.kind === 'preview' && view.popup.content === content;
   const previews = content.type === 'image' || (content.type === 'file' && content.text !== undefined);
   const open = () => {
@@ -98,9 +106,9 @@ function itemView(view: View, content: Content, remove: () => void): TemplateRes
   };
   return html`<li class="attachment">
     <button class="attachment-name" type="button" title=${name} aria-expanded=${previews ? String(shown) : nothing} @click=${open}>
-      ${content.type === 'image' ? html`<img class="thumb" alt="" src="data:${content.mime};base64,${content.data}" />` : iconOf(isFolder(content) ? 'folder' : 'file')}<bdi class="chip-text">${name}</bdi>
+      ${content.type === 'image' ? html`<img class="thumb" alt="" src="data:${content.mime};base64,${content.data}" />` : iconOf(placeIcon(content))}<bdi class="chip-text">${name}</bdi>
     </button>
-    <button class="icon-button" type="button" title=${label} aria-label=${label} @click=${removed}>${iconOf('cross')}</button>
+    <button class="icon-button" type="button" title=${removal} aria-label=${removal} @click=${removed}>${iconOf('cross')}</button>
   </li>`;
 }
 

@@ -1,11 +1,12 @@
-/** What the bar below the input leaves out for want of room, the first first: the tooltip of the pill has all of it. */
-const PARTS = ['agent', 'mode', 'meter'];
+/** What the bar below the input leaves out for want of room, the first first. The head names the agent then; the tooltip of the pill has all of it. */
+const PARTS = ['agent', 'meter', 'mode'];
 let stop: (() => void) | undefined;
 
 /** Follows the room of the bar around the pill: whole parts are left out before a word is cut. Called with nothing, it ends that. */
 export function fitBar(pill: Element | undefined): void {
   stop?.();
   stop = undefined;
+  if (!pill) delete document.body.dataset.headAgent;
   if (!pill || typeof ResizeObserver !== 'function') return;
   // The pill is drawn before it is in the page.
   queueMicrotask(() => {
@@ -33,4 +34,7 @@ function leaveOut(bar: HTMLElement, text: Element): void {
     if (words <= text.getBoundingClientRect().width + 0.1) break;
   }
   delete bar.dataset.fitting;
+  const agent = text.querySelector('.pill-agent');
+  if (agent && agent.getBoundingClientRect().width === 0) document.body.dataset.headAgent = '';
+  else delete document.body.dataset.headAgent;
 }

@@ -133,14 +133,16 @@ function rowView(row: Row, isStop: boolean): TemplateResult {
   const cells = [
     timeOf(row.at),
     `${row.way === 'in' ? '←' : '→'} ${row.way}`,
-    html`<button class="kind" type="button" tabindex=${isStop ? 0 : -1} aria-expanded=${String(open)} @click=${toggle} @focus=${() => {
+    html`<button class="kind" type="button" tabindex=${isStop ? 0 : -1} aria-expanded=${String(open)} @focus=${() => {
       current = row.number;
       draw();
     }}>${visible(row.kind)}</button>`,
     row.size,
     summary(row.events),
   ];
-  return html`<tr role="row" class=${row.way}>${cells.map((cell, at) => html`<td role="cell" class=${CELLS[at] ?? nothing}>${cell}</td>`)}</tr>
+  // Who selects a text in the row does not mean to open it.
+  const pressed = () => (document.getSelection()?.isCollapsed === false ? undefined : toggle());
+  return html`<tr role="row" class="message ${row.way}" @click=${pressed}>${cells.map((cell, at) => html`<td role="cell" class=${CELLS[at] ?? nothing}>${cell}</td>`)}</tr>
     ${open ? html`<tr role="row"><td role="cell" class="json" colspan="5"><pre tabindex="0">${jsonView(detail?.json ?? '')}</pre></td></tr>` : nothing}`;
 }
 

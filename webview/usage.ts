@@ -52,10 +52,12 @@ export function usageView(view: View): TemplateResult | typeof nothing {
   if (!usage) return nothing;
   const { percent, tokens, price } = partsOf(usage);
   const label = usageText(view.session);
+  // The summary of a turn has its own cost: the sum of all is in the tooltip then.
+  const shown = view.session.turns.some(({ spent }) => spent?.cost) ? undefined : price;
   if (label === '') return nothing;
-  if (percent === undefined) return html`<span class="usage" title=${label}>${tokens && t('{0} tokens', tokens)} ${price ?? ''}</span>`;
+  if (percent === undefined) return html`<span class="usage" title=${label}>${tokens && t('{0} tokens', tokens)} ${shown ?? ''}</span>`;
   return html`<span class=${percent >= 80 ? 'usage full' : 'usage'} role="meter" aria-valuemin="0" aria-valuemax="100" aria-valuenow=${percent} aria-label=${label} title=${label}>
-    <span class="usage-text" aria-hidden="true">${price ?? `${percent} %`}</span>
+    <span class="usage-text" aria-hidden="true">${shown ?? `${percent} %`}</span>
     <svg class="ring" viewBox="0 0 16 16" aria-hidden="true"><circle class="ring-track" cx="8" cy="8" r="6" /><circle class="ring-value" cx="8" cy="8" r="6" pathLength="100" stroke-dasharray="${percent} 100" /></svg>
   </span>`;
 }

@@ -103,7 +103,7 @@ export function remedyTitle({ next }: AsideFailure): string {
 }
 
 function words(found: Finding): string {
-  if (found.ok) return durationText(found.ms);
+  if (found.ok) return durationText(Math.max(50, found.ms));
   const told = found.lastLine === undefined ? found.reason : inSentences(found.reason, found.lastLine);
   // A notification draws links; the words are the agent's.
   return plainLabel(withoutSecrets(told).slice(0, 300)).replaceAll('](', ']\u200b(');

@@ -221,6 +221,9 @@ function messageCommands(deps: CommandDeps) {
       const { link } = session.store.now;
       const replaces = link.state === 'ready' && link.offers.edit === true ? { replaces: turn.id } : {};
       session.send({ type: 'prompt', turnId: deps.newId(), content: turn.prompt, ...replaces });
+      if (link.state !== 'ready' || link.offers.edit === true) return;
+      const text = vscode.l10n.t('This agent cannot go back: it gets this as a new message and remembers what was said before.');
+      void vscode.window.showInformationMessage(text);
     },
     'parley.editMessage': async (place?: unknown) => {
       const { session, turn } = turnAt(deps, place) ?? {};

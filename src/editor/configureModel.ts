@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import * as vscode from 'vscode';
 import { asSentence, inSentences, t } from '../base/l10n.ts';
 import type { ModelLine } from '../bridge/contract.ts';
@@ -54,14 +55,22 @@ export async function configureModel(
   }
 }
 
+/** Milliseconds that the servers of this computer get before the list is shown: those that run by then lead it. One that comes later is marked in its place. */
+const RUNNING_FIRST = 500;
+
 async function pickEndpoint(inputs: ConfigureInputs, now: ModelSettings): Promise<Draft | undefined> {
   type Picked = KnownEndpoint | 'custom' | 'none';
-  const rows: PickChoice<Picked>[] = endpoints(vscode.env.language).map((one) => ({
+  const known = endpoints(vscode.env.language).map((one) => ({ one, probe: one.needsKey ? undefined : runningEndpoint(one) }));
+  const running = new Set<KnownEndpoint>();
+  const probed = Promise.all(known.map(async ({ one, probe }) => (await probe) && running.add(one)));
+  await inputs.holding('configureModel', Promise.race([probed, pause(RUNNING_FIRST, undefined, { ref: false })]));
+  const sorted = [...known.filter(({ one }) => running.has(one)), ...known.filter(({ one }) => !running.has(one))];
+  const rows: PickChoice<Picked>[] = sorted.map(({ one, probe }) => ({
     label: one.name,
     description: one.baseUrl === now.baseUrl ? vscode.l10n.t('current') : '',
     detail: one.baseUrl,
     value: one,
-    ...(one.needsKey ? {} : { late: runningEndpoint(one).then((models) => models && vscode.l10n.t('running, {0} models', models.length)) }),
+    ...(probe === undefined ? {} : { late: probe.then((models) => models && vscode.l10n.t('running, {0} models', models.length)) }),
   }));
   for (;;) {
     const picked = await inputs.pick<Picked>(

@@ -42,6 +42,8 @@ export class MentionFinder {
   async find(query: string): Promise<readonly Mention[]> {
     const wanted = query.trim().toLowerCase();
     const [contexts, files] = await Promise.all([availableContexts(this.#terminals.last), this.#places(query)]);
+    // Nothing is typed: the kinds come first, so that they are seen without scrolling. They are few.
+    if (wanted === '') return [...contexts, ...files];
     const fitting = contexts.filter(({ kind, label }) => label.toLowerCase().startsWith(wanted) || kind.toLowerCase().startsWith(wanted));
     // Empty entries come last, because nobody looks for them first.
     return [...fitting.filter(({ empty }) => !empty), ...files, ...fitting.filter(({ empty }) => empty)];

@@ -143,8 +143,9 @@ function listedWords(listed: readonly string[]): string {
   return [first, ...(second === undefined ? [] : [second]), ...more].map((name) => shortened(name, MOST_SOUGHT)).join(', ');
 }
 
-/** Milliseconds in words: "4.2 s", "1:05". */
+/** Milliseconds in words: "4.2 s", "1:05"; nothing for what would be "0.0 s". */
 export function durationText(milliseconds: number): string {
+  if (milliseconds < 50) return '';
   if (milliseconds < 59_950) return t('{0} s', milliseconds < 9_950 ? (milliseconds / 1000).toFixed(1) : Math.round(milliseconds / 1000));
   const seconds = Math.round(milliseconds / 1000);
   const [minutes, hours] = [Math.floor(seconds / 60) % 60, Math.floor(seconds / 3600)];

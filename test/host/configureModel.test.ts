@@ -38,6 +38,7 @@ describe('configuring a model', () => {
   afterEach(() => setModel({ baseUrl: '', name: '' }));
 
   /** Answers each input in turn: a row by its label, a text, the way back, or leaving; what was asked comes back. */
+  let offered: readonly string[] = [];
   const through = async (answers: readonly Answer[], start?: Parameters<typeof configureModel>[2]) => {
     const left = [...answers];
     const asked: string[] = [];
@@ -49,6 +50,7 @@ describe('configuring a model', () => {
     };
     const inputs: ConfigureInputs = {
       pick: async (choices, { title, placeholder = title, back }) => {
+        offered = choices.map(({ label }) => label);
         const answer = next(placeholder);
         if (answer === GO_BACK) return back;
         return choices.find(({ label }) => label.replace(/^\$\(\w+\) /, '') === answer)?.value;
@@ -80,7 +82,7 @@ describe('configuring a model', () => {
   it('a key that the endpoint refuses is asked for again, and only the right one is kept', async () => {
     const asked = await through([custom, `${baseUrl}/v1/`, 'wrong', 'right', 'small']);
     assert.match(asked[3] ?? '', /did not accept the key/);
-    assert.deepEqual([key, held], ['right', 2]);
+    assert.deepEqual([key, held], ['right', 3]);
     assert.deepEqual(modelSettings(), { baseUrl: `${baseUrl}/v1`, name: 'small' });
   });
 
@@ -89,6 +91,19 @@ describe('configuring a model', () => {
     assert.equal(asked[0], 'API key for Service. It is kept in secret storage.');
     const ofOwn = await through([custom, `${baseUrl}/open`, '', LEAVE]);
     assert.match(ofOwn[2] ?? '', /, if it needs one\./);
+  });
+
+  it('a server that runs on this computer is the first row, before those that do not', async () => {
+    const { fetch } = globalThis;
+    const running = new URL('http://localhost:8080/v1/models').href;
+    globalThis.fetch = async (address) =>
+      String(address) === running ? Response.json({ data: [{ id: 'one' }] }) : Promise.reject(new Error('refused'));
+    try {
+      await through([LEAVE]);
+    } finally {
+      globalThis.fetch = fetch;
+    }
+    assert.deepEqual(offered.slice(0, 4), ['llama.cpp', 'Ollama', 'LM Studio', 'vLLM']);
   });
 
   it('every step has a way back, and leaving it stores nothing', async () => {

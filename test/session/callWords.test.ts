@@ -204,6 +204,7 @@ test('folded rows count what they hold', () => {
 });
 
 test('times read as people say them', () => {
+  assert.deepEqual([0, 49, 50].map(durationText), ['', '', '0.1 s'], 'no 0.0 s');
   assert.deepEqual([400, 4_200, 12_000, 65_000, 3_725_000].map(durationText), ['0.4 s', '4.2 s', '12 s', '1:05', '1:02:05']);
 });
 

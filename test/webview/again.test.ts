@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Session } from '../../src/session/model.ts';
+import type { Session, Turn } from '../../src/session/model.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
 import { promptText } from '../../src/session/select.ts';
 import './dom.ts';
@@ -257,6 +257,19 @@ test('a turn that cost nothing tells no price, and one that cost less than a cen
   const stage = await Stage.open(page({ turns: [cost('free', 0), cost('cheap', 0.0021), cost('round', 0.006)] }));
   const told = ['free', 'cheap', 'round'].map((id) => stage.text(`[data-turn=${id}] .sum .num`));
   assert.deepEqual(told, ['5 tokens', '5 tokens · $0.002', '5 tokens · $0.01']);
+});
+
+test('the cost is told once: by the turns where they tell it, otherwise by the meter', async () => {
+  const usage = { used: 5_000, size: 10_000, cost: { amount: 0.42, currency: 'USD' } };
+  const told = async (spent: Turn['spent']) => {
+    const stage = await Stage.open(page({ turns: [turn({ ...(spent ? { spent } : {}) })], usage }));
+    return [stage.text('.usage-text'), stage.find('.usage').title];
+  };
+  assert.deepEqual(await told({ input: 5, cost: { amount: 0.42, currency: 'USD' } }), [
+    '50 %',
+    'Context 50 % full · 5.0k / 10k tokens · $0.42',
+  ]);
+  assert.equal((await told(undefined))[0], '$0.42');
 });
 
 test('once the files are brought back, the message is there to be sent anew where the conversation goes back, too', async () => {

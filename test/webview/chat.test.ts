@@ -999,6 +999,20 @@ test('a question has no row of its call while its card is there; a stopped comma
   const command = callPart({ kind: 'execute', name: 'Shell', status: 'cancelled', input: { command: 'npm test' } });
   const stopped = await Stage.open(session({ turns: [turn({ status: 'cancelled', parts: [command] })] }));
   assert.equal(stopped.text('.answer').split('Stopped').length - 1, 1);
+  const asked = callPart({ kind: 'execute', name: 'Shell', status: 'cancelled', input: { command: 'npm test' }, withdrawn: true });
+  const skipped = await Stage.open(session({ turns: [turn({ status: 'cancelled', parts: [asked] })] }));
+  assert.match(skipped.text('.answer'), /Skipped npm test.*Stopped/, 'a turn that was stopped while it asked says so');
+});
+
+test('a long message of the user shows its beginning: lines or one huge line', async () => {
+  for (const text of [Array.from({ length: 30 }, (_, at) => `line ${at}`).join('\n'), 'word '.repeat(1_800)]) {
+    const stage = await Stage.open(session({ turns: [turn({ prompt: [{ type: 'text', text }] })] }));
+    const shown = () => stage.find('.prompt pre').textContent ?? '';
+    assert.ok(shown().length <= 600 && shown().split('\n').length <= 12, String(shown().length));
+    stage.find('.prompt .text-button').click();
+    await stage.settle();
+    assert.equal(shown(), text);
+  }
 });
 
 test('of the plans of a turn the last has a row, and one that failed', async () => {

@@ -68,6 +68,11 @@ test('the host finds the words; an answer to an earlier question counts no more'
   assert.deepEqual(sent.at(-1), { type: 'detail', number: 301 });
   post({ type: 'detail', number: 301, json: '{"text":"Buy ink"}' });
   assert.match(document.querySelector('pre')?.textContent ?? '', /"text": "Buy ink"/);
+  const cell = () => document.querySelector<HTMLElement>('tr.message .at');
+  cell()?.click();
+  assert.equal(document.querySelector('pre'), null, 'the whole row opens and closes');
+  cell()?.click();
+  assert.equal(sent.filter(({ type }) => type === 'detail').length, 2);
   type('');
   assert.equal(count(), '501');
 });

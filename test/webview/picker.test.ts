@@ -190,7 +190,7 @@ test('a file whose name begins another one is named, and taken out, by itself', 
   assert.deepEqual(names(), ['main.tsx', 'main.ts.bak']);
 });
 
-test('a folder named in the text is marked there and has no chip; that of a symbol says its place, and removing it takes the name out of the text', async () => {
+test('a folder named in the text is marked there and has a chip; that of a symbol says its name and place, and removing it takes the name out of the text', async () => {
   const stage = await Stage.open(idle);
   await stage.type('@sr');
   await answer(stage, 'findMentions', [{ kind: 'folder', label: 'src/', path: '/code/sample/src/' }]);
@@ -202,14 +202,14 @@ test('a folder named in the text is marked there and has no chip; that of a symb
   assert.equal(stage.composer.value, '@src/ and @start ');
   assert.deepEqual(
     stage.all('.attachment-name').map((chip) => chip.textContent?.trim()),
-    ['src/a.ts:4'],
+    ['src/', 'start · src/a.ts:4'],
   );
   assert.deepEqual(
     stage.all('.composer-marks mark').map((mark) => mark.textContent),
     ['@src/'],
   );
   assert.equal(stage.find('.composer-marks').textContent, `${stage.composer.value}\n`, 'the marks lie below the same letters');
-  await stage.press('Remove: src/a.ts:4');
+  await stage.press('Remove: start · src/a.ts:4');
   assert.equal(stage.composer.value, '@src/ and ');
   await stage.key('Enter');
   assert.deepEqual(prompted(stage), [

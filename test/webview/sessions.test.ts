@@ -40,7 +40,7 @@ const rows = (stage: Stage) => stage.all('.session-button').map((row) => (row.te
 
 test('requests of other sessions stand beside the title, not in it, and lead to the list', async () => {
   const stage = await Stage.open(session({ title: 'One' }), { lines: open });
-  assert.equal(stage.text('.title-button'), 'One');
+  assert.equal(stage.text('.title-button .title'), 'One');
   assert.equal(stage.text('.header .ghost'), '2 waiting');
   stage.find('.header .ghost').click();
   await stage.settle();

@@ -197,7 +197,8 @@ function timeView(call: ToolCall, status: ToolCall['status']): unknown {
   if (!hasClock(call)) return nothing;
   if (status === 'running' && call.startedAt !== undefined) return html`<span class="num">${clock(call.startedAt)}</span>`;
   const took = ranFor(call);
-  return took === undefined ? nothing : html`<span class="num">${durationText(took)}</span>`;
+  const words = took === undefined ? '' : durationText(took);
+  return words === '' ? nothing : html`<span class="num">${words}</span>`;
 }
 
 /** Buttons for the editor's own views of the row's content: its diff, its terminal. */

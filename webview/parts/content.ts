@@ -3,13 +3,13 @@ import { isAbsolutePath } from '../../src/base/paths.ts';
 import type { Content, Part, Plan, PlanEntry, Turn } from '../../src/session/model.ts';
 import { isAttached, linesText, promptText, relativePath } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
-import { iconOf } from '../icons.ts';
+import { type IconName, iconOf } from '../icons.ts';
 import { targetOf } from '../links.ts';
 import { textView } from '../markdownView.ts';
 import { isFolder, type MentionPlace, mentionsIn, textPieces } from '../mentions.ts';
 import { byFolders, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { fold, plainText } from './fold.ts';
+import { fold, PROMPT_BEGINNING, plainText } from './fold.ts';
 
 /** Only pictures that cannot carry script; svg in an image element cannot either, but brings its own fonts and links. */
 const PICTURES = /^image\/(?:png|jpe?g|gif|webp|bmp|avif)$/i;
@@ -54,7 +54,7 @@ function chip(view: View, content: Content): TemplateResult {
   switch (content.type) {
     case 'file':
       return html`<button class="chip" type="button" title=${visibleText(content.path)} @click=${() => view.act.open(content.path, content.lines?.[0])}>
-        ${iconOf(isFolder(content) ? 'folder' : 'file')}${text}
+        ${iconOf(placeIcon(content))}${text}
       </button>`;
     case 'link': {
       const target = targetOf(content.uri);
@@ -69,6 +69,13 @@ function chip(view: View, content: Content): TemplateResult {
     default:
       return html`<span class="chip">${iconOf('clip')}${text}</span>`;
   }
+}
+
+/** Tells a selection, a symbol's line, a folder and a file apart. */
+export function placeIcon(content: Content): IconName {
+  if (content.type !== 'file') return 'file';
+  if (content.lines) return content.text === undefined ? 'symbol' : 'selection';
+  return isFolder(content) ? 'folder' : 'file';
 }
 
 /** The display name of an attachment. */
@@ -102,7 +109,7 @@ export function promptView(view: View, key: string, content: readonly Content[],
   return html`<div class="prompt" data-vscode-context=${place ?? nothing}>
     <h2 class="sr-only">${t('You')}</h2>
     ${sender === undefined ? nothing : html`<div class="sender"><bdi>${visible(sender)}</bdi></div>`}
-    ${text === '' ? nothing : plainText(view, `${key}:prompt`, text, (shown) => mentionChips(view, shown, mentions))}
+    ${text === '' ? nothing : plainText(view, `${key}:prompt`, text, (shown) => mentionChips(view, shown, mentions), PROMPT_BEGINNING)}
     ${attached.length === 0 ? nothing : html`<div class="chips">${attached.map((one, at) => promptChip(view, `${key}:attached${at}`, one))}</div>`}
     ${attached.map((one, at) => attachedText(view, `${key}:attached${at}`, one))}
   </div>`;

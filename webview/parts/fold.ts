@@ -45,14 +45,26 @@ export function showMoreButton(view: View, key: string, total: number, text: (le
   return html`<button class="text-button" type="button" @click=${() => view.act.unfold(`${key}:past${drawn}`, true)}>${text(total - drawn)}</button>`;
 }
 
-const LINES = 20;
-const CHARACTERS = 4000;
+/** How much of a text is shown first. */
+interface Beginning {
+  readonly lines: number;
+  readonly characters: number;
+}
+const BEGINNING: Beginning = { lines: 20, characters: 4000 };
+/** A message of the user leaves two thirds of a narrow view to its answer. */
+export const PROMPT_BEGINNING: Beginning = { lines: 12, characters: 600 };
 /** Most UTF-16 units put into the page. */
 const LONGEST = 400_000;
 
 /** Text that keeps its line breaks; a long one shows its beginning first. `key` remembers which ones are shown whole. `draw`: draws what is shown. */
-export function plainText(view: View, key: string, text: string, draw: (shown: string) => unknown = (shown) => shown): TemplateResult {
-  const cut = cutAt(text);
+export function plainText(
+  view: View,
+  key: string,
+  text: string,
+  draw: (shown: string) => unknown = (shown) => shown,
+  beginning = BEGINNING,
+): TemplateResult {
+  const cut = cutAt(text, beginning);
   const whole = cut >= text.length || isUnfolded(view.memory, key, false);
   const most = whole ? drawable(text, LONGEST) : cut;
   const shown = text.slice(0, most);
@@ -77,13 +89,13 @@ export function moreText(lines: number): string {
   return lines < 1 ? t('Show all') : t('Show {0} more {0|line|lines}', lines);
 }
 
-function cutAt(text: string): number {
+function cutAt(text: string, { lines, characters }: Beginning): number {
   let at = -1;
-  for (let line = 0; line < LINES; line += 1) {
+  for (let line = 0; line < lines; line += 1) {
     at = text.indexOf('\n', at + 1);
-    if (at < 0) return drawable(text, CHARACTERS);
+    if (at < 0) return drawable(text, characters);
   }
-  return Math.min(at, drawable(text, CHARACTERS));
+  return Math.min(at, drawable(text, characters));
 }
 
 function countLines(text: string): number {

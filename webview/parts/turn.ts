@@ -174,10 +174,10 @@ function besides(error: Fault, link: ClosedLink): readonly Remedy[] {
   return link.next?.filter((remedy) => !own.has(remedy) && !(remedy === 'restart' && own.has('retry'))) ?? [];
 }
 
-/** True when the last row already says that it was stopped. */
+/** True when the last row already says that it was stopped. One that waited for an answer says only that it was skipped. */
 function endsInStopped({ parts }: Turn): boolean {
   const last = parts.at(-1);
-  return last?.kind === 'call' && last.call.kind === 'execute' && last.call.status === 'cancelled';
+  return last?.kind === 'call' && last.call.kind === 'execute' && last.call.status === 'cancelled' && !last.call.withdrawn;
 }
 
 function endView(view: View, turn: Turn): unknown {
