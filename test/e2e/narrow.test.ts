@@ -167,7 +167,7 @@ test(
 );
 
 test(
-  'no word of the button for model and mode is cut, also while a turn runs, the context is counted and a draft waits; the tooltip has the rest',
+  'no word of the button for model and mode is cut, also while a turn runs, the context is counted and a draft waits; the head names the agent and the tooltip has the rest',
   inWindow(async ({ window }) => {
     const { chat } = window;
     agent.update({ sessionUpdate: 'usage_update', used: 31_000, size: 128_000 });
@@ -181,6 +181,7 @@ test(
       await window.chatWidth(width ?? 0);
       await chat.frame.locator('.composer-text').fill(draft);
       await isWhole(chat.frame.locator('.pill-model'), chat.frame.locator('.pill'));
+      await isWhole(chat.frame.locator('.title-agent'), chat.frame.locator('.title-button'));
       const shown = chat.frame.locator('.pill-text > :visible').last();
       await isWhole(shown, chat.frame.locator('.pill'));
       const arrow = chat.frame.locator('.pill > .icon');
@@ -191,6 +192,10 @@ test(
       await until(async () => (await gap()) < 6, `${width} px: the arrow stands behind the words`);
     }
     await chat.frame.locator('.composer-text').fill('');
+    await window.chatWidth(600);
+    await chat.frame.locator('.pill-agent').waitFor();
+    assert.ok(await chat.frame.locator('.title-agent').isHidden(), 'the agent is named once');
+    await window.chatWidth(wide ?? 0);
     const title = await chat.frame.locator('.pill').getAttribute('title');
     assert.match(title ?? '', /Gemini 3 Pro Preview · Ask before edits · Context 24 % full/);
   }),

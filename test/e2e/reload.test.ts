@@ -134,3 +134,34 @@ test(
     await pick.gone();
   }),
 );
+
+test(
+  'a message sent before the session is back waits in sight and goes to that session, once',
+  inWindow(async ({ window, running }) => {
+    const { chat, page } = window;
+    await window.openChat();
+    const turns = await chat.turns.count();
+    await chat.exchange('find countTags');
+    await window.reload();
+    await chat.composer.waitFor();
+    const hosts = running('extensionHost');
+    for (const host of hosts) process.kill(host, 'SIGSTOP');
+    try {
+      await chat.composer.focus();
+      await page.keyboard.type('read TODO.md');
+      await page.keyboard.press('Enter');
+      if ((await chat.turns.count()) === 0) {
+        assert.equal(await chat.frame.locator('.queue-text').textContent(), 'read TODO.md');
+        // After three seconds without a session the view asks for one; the host hears of it when it goes on.
+        await window.pictures('waiting');
+        await page.waitForTimeout(4000);
+      }
+    } finally {
+      for (const host of hosts) process.kill(host, 'SIGCONT');
+    }
+    await chat.settled(chat.turns.nth(turns + 1));
+    assert.match((await chat.turns.nth(turns + 1).textContent()) ?? '', /read TODO\.md[\s\S]*npm test/);
+    assert.equal(await chat.frame.locator('.queue-text').count(), 0);
+    assert.equal(await chat.turns.count(), turns + 2, 'no other session has taken the view');
+  }),
+);
