@@ -38,10 +38,13 @@ function close(act: Act): void {
 /** The name of this session, that of its agent where the composer has no room for it, and the number of asks in others; all open the list of sessions. */
 export function headerView({ session, sessions, active }: Mirror, act: Act, covered: boolean): TemplateResult {
   const waiting = sessions.filter((line) => line.id !== active).reduce((sum, line) => sum + line.asks, 0);
+  const title = (session && visibleText(titleOf(session))) || commandTitle('New Session');
+  // A host may name a session after its agent.
+  const agent = session ? visibleText(session.agent.name) : '';
   return html`<header class="header" ?inert=${covered}>
     <h1 class="sr-only">Parley</h1>
     <button class="title-button" type="button" id=${TITLE_ID} aria-haspopup="dialog" title=${t('Sessions')} @click=${() => openSessions(act)}>
-      <bdi class="title">${(session && visibleText(titleOf(session))) || commandTitle('New Session')}</bdi>${session ? html`<bdi class="title-agent faint">${visibleText(session.agent.name)}</bdi>` : nothing}${iconOf('down')}
+      <bdi class="title">${title}</bdi>${agent === '' || agent === title ? nothing : html`<bdi class="title-agent faint">${agent}</bdi>`}${iconOf('down')}
     </button>
     ${waiting > 0 ? html`<button class="ghost small" type="button" @click=${() => openSessions(act)}>${t('{0} waiting', waiting)}</button>` : nothing}
   </header>`;

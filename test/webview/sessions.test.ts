@@ -47,6 +47,14 @@ test('requests of other sessions stand beside the title, not in it, and lead to 
   assert.ok(stage.find('.sheet'));
 });
 
+test('a session that has the name of its agent says it once in the head', async () => {
+  const { agent } = session({});
+  const named = await Stage.open(session({ title: 'One' }));
+  assert.equal(named.text('.title-button .title-agent'), agent.name);
+  const same = await Stage.open(session({ title: agent.name }));
+  assert.equal(same.all('.title-button .title-agent').length, 0);
+});
+
 test('sessions stand by day, newest first, pinned ones above all; one that waits for you is not called working', async () => {
   const stage = await sheet();
   assert.deepEqual(stage.calls('findSessions'), [{ query: '' }]);
