@@ -44,7 +44,7 @@ export function headerView({ session, sessions, active }: Mirror, act: Act, cove
   return html`<header class="header" ?inert=${covered}>
     <h1 class="sr-only">Parley</h1>
     <button class="title-button" type="button" id=${TITLE_ID} aria-haspopup="dialog" title=${t('Sessions')} @click=${() => openSessions(act)}>
-      <bdi class="title">${title}</bdi>${agent === '' || agent === title ? nothing : html`<bdi class="title-agent faint">${agent}</bdi>`}${iconOf('down')}
+      <bdi class="title">${title}</bdi>${agent === '' || agent === title ? nothing : html`<bdi class="title-agent faint" data-name=${agent}></bdi>`}${iconOf('down')}
     </button>
     ${waiting > 0 ? html`<button class="ghost small" type="button" @click=${() => openSessions(act)}>${t('{0} waiting', waiting)}</button>` : nothing}
   </header>`;

@@ -50,7 +50,7 @@ test('requests of other sessions stand beside the title, not in it, and lead to 
 test('a session that has the name of its agent says it once in the head', async () => {
   const { agent } = session({});
   const named = await Stage.open(session({ title: 'One' }));
-  assert.equal(named.text('.title-button .title-agent'), agent.name);
+  assert.equal(named.find('.title-button .title-agent').dataset.name, agent.name);
   const same = await Stage.open(session({ title: agent.name }));
   assert.equal(same.all('.title-button .title-agent').length, 0);
 });
