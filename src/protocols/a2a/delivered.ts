@@ -1,4 +1,4 @@
-import { find, keys, put, remove, type Table } from '../../conversation/state.ts';
+import { find, keys, newTable, put, remove, type Table } from '../../conversation/state.ts';
 import type { Part } from '../../session/model.ts';
 import type { CallSnapshot } from './calls.ts';
 import { type Incoming, isAtRest, meaningOf, type PartContent, textOf } from './codec.ts';
@@ -78,18 +78,18 @@ export interface Unshown {
 
 export function newDelivered(): Delivered {
   return {
-    earlierLengths: {},
-    earlierCalls: {},
-    earlierPromptIds: {},
+    earlierLengths: newTable(),
+    earlierCalls: newTable(),
+    earlierPromptIds: newTable(),
     runs: [],
     texts: noTexts(),
-    calls: {},
-    artifacts: {},
-    attached: {},
-    artifactParts: {},
+    calls: newTable(),
+    artifacts: newTable(),
+    attached: newTable(),
+    artifactParts: newTable(),
     restored: false,
     ownTask: false,
-    promptIds: {},
+    promptIds: newTable(),
     promptText: '',
   };
 }
@@ -107,10 +107,10 @@ export function beginTurn(delivered: Delivered): void {
   for (const id of keys(delivered.calls)) put(delivered.earlierCalls, id, true);
   for (const id of keys(delivered.promptIds)) put(delivered.earlierPromptIds, id, true);
   delivered.runs = [];
-  delivered.calls = {};
-  delivered.artifactParts = {};
+  delivered.calls = newTable();
+  delivered.artifactParts = newTable();
   delivered.texts = noTexts();
-  delivered.promptIds = {};
+  delivered.promptIds = newTable();
   delivered.promptText = '';
   delivered.ownTask = false;
 }
@@ -175,7 +175,7 @@ export function restore(
   calls: Iterable<readonly [string, string, Status]>,
 ): void {
   delivered.restored = true;
-  delivered.promptIds = {};
+  delivered.promptIds = newTable();
   for (const id of checkpoint.prompts) put(delivered.promptIds, id, true);
   delivered.promptText = checkpoint.prompt;
   delivered.ownTask = checkpoint.own;
@@ -183,7 +183,7 @@ export function restore(
     const kind = key.startsWith('thought ') ? 'thought' : 'text';
     return { kind, id: key.slice(kind.length + 1), length, end };
   });
-  delivered.artifactParts = {};
+  delivered.artifactParts = newTable();
   for (const [partId, artifactId] of checkpoint.apart) put(delivered.artifactParts, partId, artifactId);
   for (const id of checkpoint.attached) put(delivered.attached, id, true);
   for (const [id, , status] of calls) put(delivered.calls, id, status);

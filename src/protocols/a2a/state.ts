@@ -365,7 +365,7 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     parts: 0,
     lanes: {},
     calls: newTable(),
-    callIds: {},
+    callIds: newTable(),
     streams: [],
     prompt: null,
     command: null,
