@@ -38,12 +38,28 @@ async function shown({ page }: Window): Promise<readonly Shown[]> {
 /** Waits until the chats with these titles are all that is in sight. */
 async function chats(window: Window, ...titles: readonly string[]): Promise<readonly FrameLocator[]> {
   let found: readonly Shown[] = [];
-  await until(async () => {
-    // A tab that goes takes its page along.
-    found = await shown(window).catch(() => []);
-    return found.map(({ title }) => title).join() === titles.join();
-  }, `in sight: ${titles.join()}`);
+  let seen = '';
+  const isSo = async () => {
+    try {
+      found = await shown(window);
+      seen = found.map(({ title }) => title).join();
+    } catch (error) {
+      // A tab that goes takes its page along.
+      seen = String(error);
+    }
+    return seen === titles.join();
+  };
+  await until(isSo, `in sight: ${titles.join()}`).catch((error: unknown) => {
+    throw new Error(`${String(error)}, but ${seen}`);
+  });
   return found.map(({ chat }) => chat);
+}
+
+/** Opens a session in a tab, from the list in the side bar. */
+async function openInTab(sideBar: FrameLocator, title: string): Promise<void> {
+  await sideBar.locator('.title-button').click();
+  await sideBar.locator('.session-line', { hasText: title }).hover();
+  await sideBar.getByRole('button', { name: `Open Session in Editor: ${title}` }).click();
 }
 
 /** The two tabs, which are all that is in sight. */
@@ -81,14 +97,17 @@ test(
     await window.command('Parley: New Session');
     await chat.frame.locator('.title', { hasText: 'New Session' }).waitFor();
     await chat.exchange(TODO);
-    await chat.frame.locator('.title-button').click();
-    await chat.frame.locator('.session-line', { hasText: NOTES }).hover();
-    await chat.frame.getByRole('button', { name: `Open Session in Editor: ${NOTES}` }).click();
+    await openInTab(chat.frame, NOTES);
     const [sideBar, tab] = await chats(window, TODO, NOTES);
     assert.ok(sideBar && tab);
     await keyboardIn(tab);
-    await composer(sideBar).click();
+    await openInTab(sideBar, TODO);
+    const [, , second] = await chats(window, TODO, NOTES, TODO);
+    assert.ok(second);
+    await keyboardIn(second);
+    // The command is for the session the keyboard is in, which has its tab already.
     await window.command('Parley: Open Session in Editor');
+    await keyboardIn(second);
     await chats(window, TODO, NOTES, TODO);
     await window.command('View: Toggle Primary Side Bar Visibility');
     const [notes, todo] = await both(window);
