@@ -38,6 +38,12 @@ export function activate(context: vscode.ExtensionContext): void {
       getTreeItem: (row: vscode.TreeItem) => row,
     }),
   );
+  const standIn: vscode.Disposable = life.own(
+    vscode.window.registerTreeDataProvider('parley.sessions', {
+      getChildren: () => withProgram((program) => program.showSessions(standIn)).then(() => []),
+      getTreeItem: (row: vscode.TreeItem) => row,
+    }),
+  );
   life.own(
     vscode.window.registerWebviewViewProvider('parley.chat', {
       resolveWebviewView: (view) => withProgram((program) => program.showChat(view)),

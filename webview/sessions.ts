@@ -3,8 +3,9 @@ import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { SessionLine } from '../src/bridge/contract.ts';
 import type { Mirror } from '../src/bridge/mirror.ts';
-import { dayLabel, timeLabel } from '../src/session/days.ts';
+import { timeLabel } from '../src/session/days.ts';
 import { titleOf } from '../src/session/select.ts';
+import { currentLines, groupedByDay, sortedLines } from '../src/session/sessionGroups.ts';
 import { fileWords, stateWords } from '../src/session/sessionWords.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { iconOf } from './icons.ts';
@@ -56,11 +57,6 @@ export function sessionsView(mirror: Mirror, act: Act, popup: Popup | undefined)
   const lines = linesOf(mirror, popup);
   const language = document.documentElement.lang || 'en';
   const now = Date.now();
-  const groups = new Map<string, SessionLine[]>();
-  for (const line of lines) {
-    const day = line.pinned ? t('Pinned') : dayLabel(line.at || now, now, language);
-    groups.set(day, [...(groups.get(day) ?? []), line]);
-  }
   return html`<div class="sheet" role="dialog" aria-label=${t('Sessions')} @keydown=${(event: KeyboardEvent) => key(event, act)}>
     <div class="header">
       <h2 class="sheet-title">${t('Sessions')}</h2>
@@ -71,11 +67,11 @@ export function sessionsView(mirror: Mirror, act: Act, popup: Popup | undefined)
     <div class="sheet-list">
       ${lines.length === 0 ? html`<p class="faint sheet-empty" role="status">${t('Nothing found')}</p>` : nothing}
       ${repeat(
-        [...groups],
-        ([day]) => day,
-        ([day, group]) => html`<h3 class="sheet-day">${day}</h3>
+        groupedByDay(lines, now, language),
+        ({ label }) => label,
+        (group) => html`<h3 class="sheet-day">${group.label}</h3>
           <ul>${repeat(
-            group,
+            group.lines,
             ({ id }) => id,
             (line) => lineView(line, line.id === mirror.active, { act, popup, now, language }),
           )}</ul>`,
@@ -86,15 +82,8 @@ export function sessionsView(mirror: Mirror, act: Act, popup: Popup | undefined)
 
 /** The sessions that the host found, with the current state of open ones; before it has answered, the open ones. */
 function linesOf(mirror: Mirror, { found, query }: SheetState): readonly SessionLine[] {
-  const open = new Map(mirror.sessions.map((line) => [line.id, line]));
-  if (!found) return query === '' ? mirror.sessions.toSorted((a, b) => (b.at || Number.MAX_VALUE) - (a.at || Number.MAX_VALUE)) : [];
-  const lines = found.flatMap((line): SessionLine[] => {
-    const now = open.get(line.id);
-    if (!now) return [line];
-    return [line.pinned ? { ...now, pinned: true } : now];
-  });
-  const rank = (line: SessionLine) => (line.pinned ? 0 : 1);
-  return lines.toSorted((a, b) => rank(a) - rank(b) || (b.at || Number.MAX_VALUE) - (a.at || Number.MAX_VALUE));
+  if (!found) return query === '' ? sortedLines(mirror.sessions) : [];
+  return currentLines(found, mirror.sessions);
 }
 
 interface RowContext {
@@ -130,7 +119,7 @@ function lineView(line: SessionLine, active: boolean, { act, popup, now, languag
     </button>
     <span class="session-actions">
       ${line.hosted ? nothing : action('pin', t('Pinned'), () => act.pinSession(line.id, !line.pinned), line.pinned === true)}
-      ${action('edit', t('Rename'), rename)}
+      ${action('edit', commandTitle('Rename Session'), rename)}
       ${
         line.hosted
           ? nothing
@@ -174,7 +163,7 @@ function renameView(line: SessionLine, act: Act, popup: SheetState): TemplateRes
   const arrived = (event: Event) => (event.target as HTMLInputElement).select();
   return html`<li class="session-line">${keyed(
     line.id,
-    html`<input class="field" id=${renameId(line.id)} type="text" aria-label=${t('Rename')} maxlength="200" .value=${line.title} @focus=${arrived} @keydown=${pressed} />`,
+    html`<input class="field" id=${renameId(line.id)} type="text" aria-label=${commandTitle('Rename Session')} maxlength="200" .value=${line.title} @focus=${arrived} @keydown=${pressed} />`,
   )}</li>`;
 }
 

@@ -5,10 +5,10 @@ import type { Answers, Calls, ProfileLine, ToView } from '../bridge/contract.ts'
 import { type JudgeApproval, Outbox, type Schedule } from '../bridge/outbox.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
 import type { Answer, Intent } from '../session/intents.ts';
-import type { AskId, AskRef, Content, Session, SessionId, TurnId } from '../session/model.ts';
+import type { AskId, AskRef, Content, SessionId, TurnId } from '../session/model.ts';
 import { findAsk } from '../session/select.ts';
 import type { WindowSize } from './approvals/pickRoom.ts';
-import { sessionLine, stateOf } from './sessionLine.ts';
+import { lineOf, sessionLine } from './sessionLine.ts';
 import type { Typing } from './typing.ts';
 import { readFromView } from './viewMessages.ts';
 
@@ -294,11 +294,6 @@ export class ChatLink implements Disposable {
     this.#greeting = { done: true, list: text };
     this.#page.post(message);
   }
-}
-
-/** The fields of a session that the list shows, as a string to compare. */
-function lineOf(id: SessionId, session: Session): string {
-  return [id, session.title, session.turns.length, session.agent.name, stateOf(session), session.asks.length].join('\n');
 }
 
 /** Runs a function at most once a frame; the first call after a pause runs at once, with everything else from the same moment. */

@@ -36,6 +36,7 @@ import type { Review } from './review/review.ts';
 import type { EditorSecrets } from './secrets.ts';
 import { changeOptions, runSlashCommand, switchMode } from './sessionChoices.ts';
 import type { SessionList } from './sessionList.ts';
+import { isListedRow, type ListedRow } from './sessionsTree.ts';
 import { openAllSettings, setFollow, setTrace } from './settings.ts';
 import type { Starter } from './starter.ts';
 
@@ -66,6 +67,8 @@ export interface CommandDeps {
 
 /** Milliseconds after an answer in a diff in which its end leaves the keyboard nowhere; later the user may be elsewhere. */
 const LEFT_BY_DIFF = 2000;
+/** UTF-16 units of a title that the user writes. */
+const LONGEST_TITLE = 200;
 
 type Commands = Readonly<Record<string, (...args: unknown[]) => unknown>>;
 
@@ -82,6 +85,7 @@ export function commandTable(deps: CommandDeps) {
       askAside: (...asked) => aside.ask(...asked),
     }),
     ...sessionCommands(deps, aside),
+    ...rowCommands(deps),
     ...addCommands(deps),
     ...messageCommands(deps),
     ...approvalCommands(deps),
@@ -129,19 +133,23 @@ function sessionCommands(deps: CommandDeps, aside: AsideAgents) {
       const profile = await pickAgent(agents, inputs, (chosen) => aside.check(chosen));
       if (profile) await start(profile);
     },
-    'parley.switchSession': async () => {
+    'parley.switchSession': async (row?: unknown) => {
       await starter.restore();
+      if (isListedRow(row)) {
+        await deps.list.show(row.line.id);
+        return chat.focus();
+      }
       const chosen = await switchSession(sessions, deps.list, agentHost, inputs);
       if (chosen === 'new') await start();
       if (chosen === 'switched') await chat.focus();
     },
-    'parley.openInEditor': async () => {
-      const session = active();
-      if (session) await deps.panels.open(session.id);
+    'parley.openInEditor': async (row?: unknown) => {
+      const id = isListedRow(row) ? row.line.id : active()?.id;
+      if (id !== undefined) await deps.panels.open(id);
     },
-    'parley.exportSession': async () => {
-      const session = active();
-      if (session) await deps.list.exportMarkdown(session.id);
+    'parley.exportSession': async (row?: unknown) => {
+      const id = isListedRow(row) ? row.line.id : active()?.id;
+      if (id !== undefined) await deps.list.exportMarkdown(id);
     },
     'parley.importSession': async () => {
       const cwd = await sessionFolder(inputs, true);
@@ -187,6 +195,22 @@ function sessionCommands(deps: CommandDeps, aside: AsideAgents) {
       const session = active();
       if (session && (await runSlashCommand(session, inputs, deps.newId))) await chat.focus();
     },
+  } satisfies Commands;
+}
+
+/** Run by the rows of the list of sessions. */
+function rowCommands({ list, inputs }: CommandDeps) {
+  const onRow = (run: (line: ListedRow['line']) => Promise<void>) => async (row?: unknown) => {
+    if (isListedRow(row)) await run(row.line);
+  };
+  return {
+    'parley.renameSession': onRow(async ({ id, title }) => {
+      const typed = (await inputs.input({ title: commandTitle('renameSession'), value: title }))?.trim().slice(0, LONGEST_TITLE);
+      if (typed && typed !== title) await list.rename(id, typed);
+    }),
+    'parley.pinSession': onRow(({ id }) => list.pin(id, true)),
+    'parley.unpinSession': onRow(({ id }) => list.pin(id, false)),
+    'parley.deleteSession': onRow(({ id }) => list.remove(id)),
   } satisfies Commands;
 }
 

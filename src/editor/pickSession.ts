@@ -3,8 +3,9 @@ import type { SessionLine } from '../bridge/contract.ts';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { Past } from '../protocols/adapter.ts';
-import { dayLabel, timeLabel } from '../session/days.ts';
+import { timeLabel } from '../session/days.ts';
 import type { SessionId } from '../session/model.ts';
+import { groupedByDay } from '../session/sessionGroups.ts';
 import { fileWords, stateWords } from '../session/sessionWords.ts';
 import type { AgentHostProcess } from './agentHost.ts';
 import { plainLabel } from './approvals/rowText.ts';
@@ -53,21 +54,18 @@ function heading(label: string): PickChoice<Switch> {
 }
 
 function byDay(lines: readonly SessionLine[]): readonly PickChoice<Switch>[] {
-  const choices: PickChoice<Switch>[] = [];
   const now = Date.now();
-  let day: string | undefined;
-  for (const line of lines) {
-    const at = line.at || now;
-    const label = line.pinned ? vscode.l10n.t('Pinned') : dayLabel(at, now, vscode.env.language);
-    if (label !== day) choices.push(heading(label));
-    day = label;
-    choices.push({
-      label: plainLabel(line.title || commandTitle('newSession')),
-      description: [stateWords(line), line.agent, fileWords(line), timeLabel(at, now, vscode.env.language)].filter(Boolean).join(' · '),
-      value: { kind: 'session', id: line.id },
-    });
-  }
-  return choices;
+  const language = vscode.env.language;
+  return groupedByDay(lines, now, language).flatMap((group) => [
+    heading(group.label),
+    ...group.lines.map(
+      (line): PickChoice<Switch> => ({
+        label: plainLabel(line.title || commandTitle('newSession')),
+        description: [stateWords(line), line.agent, fileWords(line), timeLabel(line.at || now, now, language)].filter(Boolean).join(' · '),
+        value: { kind: 'session', id: line.id },
+      }),
+    ),
+  ]);
 }
 
 /** Earlier conversations that the agent keeps itself and that are not here. */

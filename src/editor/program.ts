@@ -3,7 +3,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { setGuardedFiles } from '../base/guardedFiles.ts';
 import { filled, setTranslator } from '../base/l10n.ts';
-import { Lifetime } from '../base/lifetime.ts';
+import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
 import { childTerminals } from '../live/childTerminals.ts';
 import { reconnectHosted, settingsId } from '../live/hostedAgents.ts';
@@ -24,6 +24,7 @@ import { ChatPanels, FrontSessions } from './chatPanels.ts';
 import { CodeColouring } from './codeColouring.ts';
 import type { CommandTable } from './commands.ts';
 import { editorFiles, fileEffects, unsavedText } from './files.ts';
+import { sessionFolder } from './folder.ts';
 import { Inspector } from './inspector.ts';
 import { OutputChannels } from './output.ts';
 import { QuickInputs } from './quickInputs.ts';
@@ -67,6 +68,8 @@ export interface Program {
   showChat(view: vscode.WebviewView): void;
   /** Restores this window's sessions when the list of changes is on the screen, as the chat does. */
   showChanges(): Promise<void>;
+  /** Fills the list of sessions when it is first on the screen, in place of its stand-in. */
+  showSessions(standIn: Disposable): Promise<void>;
   /** Fills a tab that the editor restores with the window. */
   restorePanel(panel: vscode.WebviewPanel, state: unknown): Promise<void>;
   /** Puts back a text of ours that a diff of an earlier window shows. */
@@ -92,6 +95,7 @@ export function startProgram(context: vscode.ExtensionContext, life: Lifetime, t
   return {
     showChat: (view) => surfaces.chat.show(view),
     showChanges: () => surfaces.starter.restore(),
+    showSessions: sessionsOnDemand(life, core, surfaces),
     restorePanel: async (panel, state) => {
       await surfaces.starter.restore();
       await surfaces.panels.restore(panel, state);
@@ -331,6 +335,17 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Built
     }),
   );
   return commandsLoaded;
+}
+
+function sessionsOnDemand(life: Lifetime, { sessions, log }: BuiltSessions, { inputs, list, starter }: Surfaces): Program['showSessions'] {
+  let shown: Promise<void> | undefined;
+  return (standIn) => {
+    shown ??= Promise.all([import('./sessionsTree.ts'), starter.restore()]).then(([{ SessionsTree }]) => {
+      standIn.dispose();
+      if (!life.ended) life.own(new SessionsTree({ sessions, list, folder: () => sessionFolder(inputs, false), log }));
+    });
+    return shown;
+  };
 }
 
 /** Loads what follows the agent once the user turns it on. */

@@ -2,7 +2,7 @@ import type { SessionLine } from '../bridge/contract.ts';
 import { settingsId } from '../live/hostedAgents.ts';
 import type { JournalEntry } from '../live/journal/journal.ts';
 import type { HostedSession } from '../live/surface.ts';
-import type { Session } from '../session/model.ts';
+import type { Session, SessionId } from '../session/model.ts';
 import { filesChanged, isBusy, titleOf } from '../session/select.ts';
 
 /** The list entry of an open session. */
@@ -36,7 +36,12 @@ export function pastLine({ head, title, at, files, failed }: JournalEntry): Sess
   };
 }
 
-export function stateOf(session: Session): SessionLine['state'] {
+/** The fields of a session that the list shows, as a string to compare. */
+export function lineOf(id: SessionId, session: Session): string {
+  return [id, session.title, session.turns.length, session.agent.name, stateOf(session), session.asks.length].join('\n');
+}
+
+function stateOf(session: Session): SessionLine['state'] {
   const { state } = session.link;
   if (state === 'recorded') return 'closed';
   return state === 'ready' && isBusy(session) ? 'busy' : state;

@@ -26,6 +26,9 @@ export class SessionList {
   readonly #host: Host;
   readonly #pins: vscode.Memento;
   readonly #search: SessionSearch;
+  readonly #changes = new vscode.EventEmitter<void>();
+  /** A session got another name, was pinned or unpinned, or was deleted. */
+  readonly onChange = this.#changes.event;
 
   constructor(sessions: Sessions, host: Host, pins: vscode.Memento, now: () => number) {
     this.#sessions = sessions;
@@ -73,15 +76,17 @@ export class SessionList {
   async rename(id: SessionId, title: string): Promise<void> {
     const { there, isOnlyThere } = await this.#inHost(id);
     if (there) await this.#host.order({ kind: 'rename', key: there.key, title }, there.host);
-    if (isOnlyThere) return;
+    if (isOnlyThere) return this.#changes.fire();
     const renamed = await Promise.all((await this.#copies(id)).map((one) => this.#sessions.rename(one, title)));
     if (!there && !renamed.includes(true)) throw new Error(unavailable());
+    this.#changes.fire();
   }
 
   async pin(id: SessionId, on: boolean): Promise<void> {
     const copies = await this.#copies(id);
     const others = this.#pinned().filter((one) => !copies.includes(one));
     await this.#pins.update(PINS, on ? [...others, id].slice(-MOST) : others);
+    this.#changes.fire();
   }
 
   /** Deletes a session for good, after asking: every conversation that shows it, and for all windows what a host has of it. */
@@ -100,6 +105,7 @@ export class SessionList {
     await this.pin(id, false);
     if (there) await this.#host.order({ kind: 'delete', key: there.key }, there.host);
     for (const one of copies) await this.#sessions.forget(one);
+    this.#changes.fire();
   }
 
   /** Returns the session in its agent host, if one has it, and whether this window has not opened it yet. */

@@ -66,9 +66,9 @@ test(
     const search = chat.frame.locator('.search');
     await keyboardIn(search);
     await page.keyboard.press('ArrowDown');
-    await press(window, 'Tab', chat.frame.getByRole('button', { name: /^Rename: / }));
+    await press(window, 'Tab', chat.frame.getByRole('button', { name: /^Rename Session: / }));
     await page.keyboard.press('Enter');
-    await keyboardIn(chat.frame.getByRole('textbox', { name: 'Rename' }));
+    await keyboardIn(chat.frame.getByRole('textbox', { name: 'Rename Session' }));
     await page.keyboard.type('About ink');
     await page.keyboard.press('Enter');
     const pin = chat.frame.getByRole('button', { name: 'Pinned: About ink' });

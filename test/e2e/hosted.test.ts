@@ -137,8 +137,8 @@ test(
     const line = (title: string) => chat.frame.locator('.session-line', { has: chat.frame.locator('.session-title', { hasText: title }) });
     await list.click();
     await line('look at package.json').hover();
-    await chat.frame.getByRole('button', { name: 'Rename: look at package.json' }).click();
-    const field = chat.frame.getByRole('textbox', { name: 'Rename' });
+    await chat.frame.getByRole('button', { name: 'Rename Session: look at package.json' }).click();
+    const field = chat.frame.getByRole('textbox', { name: 'Rename Session' });
     await field.fill('From elsewhere');
     await field.press('Enter');
     await line('From elsewhere').waitFor();

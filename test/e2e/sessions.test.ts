@@ -18,8 +18,8 @@ test(
     const title = chat.frame.locator('.title-button');
     await title.click();
     await chat.frame.locator('.session-line.active').hover();
-    await chat.frame.getByRole('button', { name: /^Rename: / }).click();
-    const field = chat.frame.getByRole('textbox', { name: 'Rename' });
+    await chat.frame.getByRole('button', { name: /^Rename Session: / }).click();
+    const field = chat.frame.getByRole('textbox', { name: 'Rename Session' });
     await field.fill('About ink');
     await field.press('Enter');
     await chat.frame.locator('.session-title', { hasText: 'About ink' }).waitFor();

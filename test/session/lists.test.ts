@@ -4,6 +4,7 @@ import { dayLabel, timeLabel } from '../../src/session/days.ts';
 import { sessionMarkdown } from '../../src/session/markdown.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
 import { filesChanged } from '../../src/session/select.ts';
+import { currentLines, groupedByDay } from '../../src/session/sessionGroups.ts';
 import { callPart, session, turn } from '../webview/page/sessions.ts';
 
 test('a day is called by its nearest name', () => {
@@ -17,6 +18,32 @@ test('a day is called by its nearest name', () => {
   assert.equal(dayLabel(at(22, 1), now, 'zh-cn'), '今天');
   assert.match(timeLabel(at(21, 23), now, 'en'), /11:00/);
   assert.match(timeLabel(at(2, 12), now, 'en'), /Nov 2/);
+});
+
+test('sessions stand under their days, pinned ones and new ones first, with the state of those that are open', () => {
+  const now = new Date(2026, 10, 22, 9, 30).getTime();
+  const at = (day: number) => new Date(2026, 10, day, 9).getTime();
+  const found = [
+    { id: 'old', at: at(2), asks: 0 },
+    { id: 'yesterday', at: at(21), asks: 0 },
+    { id: 'pinned', at: at(3), asks: 0, pinned: true as const },
+    { id: 'today', at: at(22), asks: 0 },
+    { id: 'new', at: 0, asks: 0 },
+  ];
+  const open = [
+    { id: 'pinned', at: at(22), asks: 1 },
+    { id: 'yesterday', at: at(22) + 1, asks: 2 },
+    { id: 'unlisted', at: at(22), asks: 0 },
+  ];
+  const groups = groupedByDay(currentLines(found, open), now, 'en').map(({ label, lines }) => [
+    label,
+    lines.map(({ id, asks }) => `${id} ${asks}`),
+  ]);
+  assert.deepEqual(groups, [
+    ['Pinned', ['pinned 1']],
+    ['Today', ['new 0', 'yesterday 2', 'today 0']],
+    ['November 2026', ['old 0']],
+  ]);
 });
 
 test('a title that the user chose stays, whatever the agent calls the session', () => {

@@ -114,7 +114,7 @@ test('titles and texts are searched by the host; an answer to an earlier query i
 test('a session is renamed, pinned, exported, opened in a tab and deleted from its row', async () => {
   const stage = await sheet();
   await answer(stage, 'findSessions', past);
-  await stage.press('Rename: Broken');
+  await stage.press('Rename Session: Broken');
   const field = stage.find<HTMLInputElement>('.session-line input');
   assert.equal(document.activeElement, field);
   assert.deepEqual([field.selectionStart, field.selectionEnd], [0, 'Broken'.length], 'the old name is selected');
@@ -142,8 +142,8 @@ test('a session of the agent host that was not opened here is renamed and delete
   const stage = await sheet();
   await answer(stage, 'findSessions', [line('host kimi:/1', { title: 'There', state: 'past', hosted: true })]);
   const labels = stage.all('.session-actions button').map((one) => one.getAttribute('aria-label'));
-  assert.deepEqual(labels, ['Rename: There', 'Delete: There']);
-  await stage.press('Rename: There');
+  assert.deepEqual(labels, ['Rename Session: There', 'Delete: There']);
+  await stage.press('Rename Session: There');
   const field = stage.find<HTMLInputElement>('.session-line input');
   assert.equal(document.activeElement, field);
   field.value = 'Mine';
@@ -158,7 +158,7 @@ test('the keyboard stays with a row that is renamed, pinned or deleted, and neve
   const stage = await sheet();
   await answer(stage, 'findSessions', past);
   for (const behind of ['.header:has(.title-button)', 'main', '.dock']) assert.ok(stage.find(behind).hasAttribute('inert'), behind);
-  await stage.press('Rename: Broken');
+  await stage.press('Rename Session: Broken');
   const enter = new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true });
   document.activeElement?.dispatchEvent(enter);
   await stage.settle();
@@ -199,7 +199,7 @@ test('the page takes the keyboard back from the question before a deletion', asy
 test('Escape leaves a name unchanged, then closes the list and gives the focus back', async () => {
   const stage = await sheet();
   await answer(stage, 'findSessions', past);
-  await stage.press('Rename: Kept');
+  await stage.press('Rename Session: Kept');
   const pressEscape = () => {
     document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true }));
     return stage.settle();
