@@ -78,8 +78,9 @@ export class QuickInputs implements Disposable {
     pick.matchOnDetail = true;
     pick.items = choices;
     pick.keepScrollPosition = true;
-    fillIn(pick, choices);
-    if (options.whole) replaceLater(pick, options.whole);
+    const rows = new LateRows(pick);
+    rows.fillIn(choices);
+    if (options.whole) rows.replaceLater(options.whole);
     return this.#run(pick, options, () => pick.selectedItems[0]?.value);
   }
 
@@ -209,48 +210,64 @@ export class QuickInputs implements Disposable {
   }
 }
 
-/** Fills in late descriptions while the list is open; the active row stays active. */
-function fillIn<T>(pick: vscode.QuickPick<PickChoice<T>>, choices: readonly PickChoice<T>[]): void {
-  const isOpen = openness(pick);
-  for (const choice of choices) {
-    void choice.late?.then((description) => {
-      if (!isOpen() || !description) return;
-      setItems(
-        pick,
-        pick.items.map((one) => (one.value === choice.value ? { ...one, description } : one)),
-      );
+/** The rows of a list that is open while more is learnt of them. The active row stays active, unless what is typed hides it. */
+class LateRows<T> {
+  readonly #pick: vscode.QuickPick<PickChoice<T>>;
+  #open = true;
+  /** Text was typed since the editor told the active row, which may be hidden by now. */
+  #typed = false;
+  /** The rows were given with an active one, by what the editor had told until then. */
+  #placed = false;
+
+  constructor(pick: vscode.QuickPick<PickChoice<T>>) {
+    this.#pick = pick;
+    pick.onDidHide(() => {
+      this.#open = false;
+    });
+    pick.onDidChangeActive(() => {
+      this.#typed = false;
+    });
+    pick.onDidChangeValue(() => {
+      this.#typed = true;
+      if (!this.#placed) return;
+      this.#placed = false;
+      // Typed before the editor had the rows: where it hides the active one, no row would have the focus. Alone, they get the first one that matches.
+      setTimeout(() => this.#set(this.#pick.items), 0);
     });
   }
-}
 
-/** Replaces the rows shown first with the whole list; the active row stays active. */
-function replaceLater<T>(pick: vscode.QuickPick<PickChoice<T>>, whole: Promise<readonly PickChoice<T>[]>): void {
-  const isOpen = openness(pick);
-  pick.busy = true;
-  void whole.then((choices) => {
-    if (!isOpen()) return;
-    pick.busy = false;
-    const described = new Map(pick.items.map(({ value, description }) => [value, description]));
-    setItems(
-      pick,
-      choices.map((one) => ({ ...one, description: described.get(one.value) || (one.description ?? '') })),
-    );
-    fillIn(pick, choices);
-  });
-}
+  /** Fills in late descriptions. */
+  fillIn(choices: readonly PickChoice<T>[]): void {
+    for (const choice of choices) {
+      void choice.late?.then((description) => {
+        if (description) this.#place(this.#pick.items.map((one) => (one.value === choice.value ? { ...one, description } : one)));
+      });
+    }
+  }
 
-function openness(pick: vscode.QuickInput): () => boolean {
-  let open = true;
-  pick.onDidHide(() => {
-    open = false;
-  });
-  return () => open;
-}
+  /** Replaces the rows shown first with the whole list. */
+  replaceLater(whole: Promise<readonly PickChoice<T>[]>): void {
+    this.#pick.busy = true;
+    void whole.then((choices) => {
+      if (!this.#open) return;
+      this.#pick.busy = false;
+      const described = new Map(this.#pick.items.map(({ value, description }) => [value, description]));
+      this.#place(choices.map((one) => ({ ...one, description: described.get(one.value) || (one.description ?? '') })));
+      this.fillIn(choices);
+    });
+  }
 
-function setItems<T>(pick: vscode.QuickPick<PickChoice<T>>, items: readonly PickChoice<T>[]): void {
-  const active = pick.activeItems.map((one) => one.value);
-  const kept = items.filter((one) => one.kind !== vscode.QuickPickItemKind.Separator && active.includes(one.value));
-  pick.items = items;
-  // By itself the editor makes the first row active that matches what was typed; an empty list would say that none is to be.
-  if (kept.length > 0) pick.activeItems = kept;
+  #set(items: readonly PickChoice<T>[]): void {
+    if (this.#open) this.#pick.items = items;
+  }
+
+  #place(items: readonly PickChoice<T>[]): void {
+    const active = this.#pick.activeItems.map((one) => one.value);
+    const kept = items.filter((one) => one.kind !== vscode.QuickPickItemKind.Separator && active.includes(one.value));
+    this.#set(items);
+    // By itself the editor makes the first row active that matches what was typed; an empty list would say that none is to be.
+    if (kept.length === 0 || this.#typed || !this.#open) return;
+    this.#pick.activeItems = kept;
+    this.#placed = true;
+  }
 }

@@ -57,40 +57,55 @@ describe('quick inputs that follow one another', () => {
     inputs.dispose();
   });
 
-  it('what was typed keeps a row in focus while descriptions and rows arrive late', async () => {
+  /** Lists one row, and returns the pick behind it with what completes it. */
+  const opened = (inputs: QuickInputs) => {
     const create = vscode.window.createQuickPick;
     let shown: vscode.QuickPick<PickChoice<string>> | undefined;
     const creating = () => {
       shown = create<PickChoice<string>>();
       return shown;
     };
-    Object.assign(vscode.window, { createQuickPick: creating });
-    const inputs = new QuickInputs();
-    let sendDescription: (description: string) => void = () => {};
-    let complete: (rows: readonly PickChoice<string>[]) => void = () => {};
-    const found = new Promise<string>((resolve) => {
-      sendDescription = resolve;
+    let describe: (description: string) => void = () => {};
+    const late = new Promise<string>((resolve) => {
+      describe = resolve;
     });
+    const local = { label: 'Local server', value: 'local', late };
+    let complete = () => {};
     const whole = new Promise<readonly PickChoice<string>[]>((resolve) => {
-      complete = resolve;
+      complete = () => resolve([local, { label: 'Hosted service', value: 'hosted' }]);
     });
-    try {
-      const local = { label: 'Local server', value: 'local', late: found };
-      const chosen = inputs.pick([local], { title: 'model', whole });
-      const pick = shown;
-      assert.ok(pick);
-      const active = () => pick.activeItems.map(({ value }) => value).join();
-      await settled(() => active() === 'local');
-      pick.value = 'hosted';
-      await settled(() => active() === '');
-      sendDescription('running');
-      complete([local, { label: 'Hosted service', value: 'hosted' }]);
-      await settled(() => active() === 'hosted');
-      await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
-      assert.equal(await chosen, 'hosted');
-    } finally {
-      Object.assign(vscode.window, { createQuickPick: create });
-      inputs.dispose();
-    }
+    Object.assign(vscode.window, { createQuickPick: creating });
+    const chosen = inputs.pick([local], { title: 'model', whole });
+    Object.assign(vscode.window, { createQuickPick: create });
+    assert.ok(shown);
+    const pick = shown;
+    const active = () => pick.activeItems.map(({ value }) => value).join();
+    return { chosen, pick, active, describe: (text: string) => describe(text), complete: () => complete() };
+  };
+
+  it('what was typed keeps a row in focus while descriptions and rows arrive late', async () => {
+    const inputs = new QuickInputs();
+    const { chosen, pick, active, describe, complete } = opened(inputs);
+    await settled(() => active() === 'local');
+    pick.value = 'hosted';
+    await settled(() => active() === '');
+    describe('running');
+    complete();
+    await settled(() => active() === 'hosted');
+    await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
+    assert.equal(await chosen, 'hosted');
+    inputs.dispose();
+  });
+
+  it('what is typed in the moment in which rows arrive has the focus on a row that matches', async () => {
+    const inputs = new QuickInputs();
+    const { chosen, pick, active, complete } = opened(inputs);
+    await settled(() => active() === 'local');
+    complete();
+    pick.value = 'hosted';
+    await settled(() => active() === 'hosted');
+    await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
+    assert.equal(await chosen, 'hosted');
+    inputs.dispose();
   });
 });
