@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { Emitter } from '../../base/emitter.ts';
-import { KeyedQueue } from '../../base/keyedQueue.ts';
+import { KeyedQueue, mapAtOnce } from '../../base/keyedQueue.ts';
 import { t } from '../../base/l10n.ts';
 import { type Log, messageOf, reasonOf } from '../../base/log.ts';
 import { hasMixedEnds, inMannerOf, type Manner, mannerOf, plain, withMarkOf } from '../../session/lineEnds.ts';
@@ -127,7 +127,6 @@ import {
   withoutLapse,
   withoutLapsed,
   withoutMove,
-  withoutReview,
   withoutTracked,
   withReview,
   withReviewThen,
@@ -233,7 +232,6 @@ export interface ReviewDeps {
 const ALIVE_SLACK = 5000;
 /** Prompts that can be gone back to. */
 const MOST_CHECKPOINTS = 100;
-const WRITES_AT_ONCE = 8;
 /** Of many files, those after which it is first told how far it is. */
 const FIRST_PORTION = 25;
 /** Files that are looked at without a scan of all. */
@@ -593,25 +591,27 @@ export class ChangeSet {
       changed.filter((name) => !isListed.has(name)),
       folders,
     );
-    await this.#inPortions(listed, async (name) => {
+    const progress = this.#portions();
+    for (const name of listed) {
       const [from, to] = [before, this.#scan].map((scan) => scan.files.get(name)?.content ?? null);
       await this.#track(name, from ?? null, to ?? null, explain, before.files.get(name)?.mode);
-    });
+      progress();
+    }
     await this.#findMoves();
     await this.#changed();
   }
 
   /**
-   * Works through all items and reports progress, less often as the list grows, because each listener reads the whole list. Saves at the end.
+   * Reports progress each time that one more of many items is done, less often as they grow, because each listener reads the whole list.
    */
-  async #inPortions<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
-    let portion = FIRST_PORTION;
-    for (const [at, one] of all.entries()) {
-      await work(one);
-      if (at + 1 < portion) continue;
+  #portions(): () => void {
+    let [done, portion] = [0, FIRST_PORTION];
+    return () => {
+      done += 1;
+      if (done < portion) return;
       portion *= 2;
       this.#changes.fire();
-    }
+    };
   }
 
   /**
@@ -927,7 +927,7 @@ export class ChangeSet {
       try {
         if (which !== 'all') await this.#decided(file, this.#settleHunks(name, found, how, which, withTyped));
         else if (how === 'keep') this.#state = withoutTracked(this.#state, name, 'kept', found.after);
-        else await this.#undoAll([[name, () => this.#undoFile(name)]]);
+        else await this.#undoAll([{ name, takeBack: () => this.#undoFile(name) }]);
       } finally {
         await this.#changed();
       }
@@ -937,10 +937,10 @@ export class ChangeSet {
   /** Keeps or undoes everything. Continues after a file that cannot be undone, and rejects with all reasons. */
   settleAll(how: 'keep' | 'undo'): Promise<void> {
     return this.#run(async () => {
-      const all = [...this.#state.tracked].sort(([, a], [, b]) => removalsFirst(a, b));
+      const all = [...this.#state.tracked];
       try {
         if (how === 'undo') {
-          await this.#undoAll(all.map(([name]) => [name, () => this.#undoFile(name)]));
+          await this.#undoAll(all.map(([name]) => ({ name, takeBack: () => this.#undoFile(name) })));
           await this.#removeEmpty(all.map(([name]) => name));
         } else for (const [name, { after }] of all) this.#state = withoutTracked(this.#state, name, 'kept', after);
       } finally {
@@ -957,12 +957,13 @@ export class ChangeSet {
     return this.#run(async () => {
       const only = file === undefined ? undefined : nameOf(this.#folders, file);
       const changes = this.#state.checkpoints.findLast((one) => one.turnId === turnId)?.changes ?? [];
-      const chosen = changes.filter((one) => isOpen(one) && (file === undefined || one.name === only));
-      const wanted = chosen.sort(removalsFirst);
+      const wanted = changes.filter((one) => isOpen(one) && (file === undefined || one.name === only));
       if (file !== undefined && wanted.length === 0) throw new Error(nothingToReview(file));
       try {
         if (how === 'undo')
-          await this.#undoAll(wanted.map(({ name }) => [nameNow(this.#state, turnId, name), () => this.#undoIn(turnId, name)]));
+          await this.#undoAll(
+            wanted.map(({ name }) => ({ name: nameNow(this.#state, turnId, name), takeBack: () => this.#undoIn(turnId, name) })),
+          );
         else for (const change of wanted) await this.#keepIn(turnId, change);
       } finally {
         await this.#changed();
@@ -1026,14 +1027,16 @@ export class ChangeSet {
   async #refusals(turnId: TurnId, steps: readonly RestoreStep[]): Promise<ReadonlyMap<string, string>> {
     const refusals = new Map<string, string>();
     const all = writtenTogether(steps);
-    for (const step of steps) {
-      const { name } = step;
+    const refused = await mapAtOnce(steps, async (step) => {
       const isTaken = await this.#isTakenSince(turnId, step);
-      const refused = isTaken ? changedByOthers(shownName(this.#folders, name)) : await this.#whyRefused(name, all);
-      if (refused === undefined) continue;
-      refusals.set(name, refused);
+      return isTaken ? changedByOthers(shownName(this.#folders, step.name)) : this.#whyRefused(step.name, all);
+    });
+    for (const [at, { name }] of steps.entries()) {
+      const why = refused[at];
+      if (why === undefined) continue;
+      refusals.set(name, why);
       // What stands in the folder that is in its place stays with it.
-      for (const one of steps) if (one.name.startsWith(`${name}/`)) refusals.set(one.name, refused);
+      for (const one of steps) if (one.name.startsWith(`${name}/`)) refusals.set(one.name, why);
     }
     const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
     for (const { name, from } of this.#state.checkpoints.slice(at).flatMap((one) => one.changes)) {
@@ -1098,9 +1101,9 @@ export class ChangeSet {
       const { done, failure } = await this.#putAll(wanted);
       const names = new Set(done.map(({ name }) => name));
       const burst = this.#inBursts();
-      const undo = await Promise.all(
-        done.map(({ name, present }) => this.#withLeft({ ...this.#replacedBy(name, present, burst), folders: made.get(name) })),
-      );
+      const replaced = done.map(({ name, present }) => ({ ...this.#replacedBy(name, present, burst), folders: made.get(name) }));
+      await mapAtOnce(names, (name) => this.#refresh(name));
+      const undo = await mapAtOnce(replaced, (one) => this.#withLeft(one));
       if (done.length > 0) this.#state = { ...this.#state, undo };
       this.#state = withKnown(
         withoutLapsed(this.#state, names),
@@ -1132,7 +1135,7 @@ export class ChangeSet {
   undoRestore(): Promise<TurnId | undefined> {
     return this.#run(async () => {
       const { undo, undoReview } = this.#state;
-      const known = await Promise.all(undo.map(async ({ name }) => [name, await this.#present(name)] as const));
+      const known = await mapAtOnce(undo, async ({ name }) => [name, await this.#present(name)] as const);
       const changed = undo.filter(({ left }, at) => left !== undefined && left !== known[at]?.[1]);
       // Of a file that was moved, both places stay.
       const apart = new Set(changed.flatMap(({ name, from = name }) => [name, from]));
@@ -1141,24 +1144,19 @@ export class ChangeSet {
       const { done, failure } = await this.#putAll(
         wanted.map((one) => ({ ...one, target: one.present, ...(one.left === undefined ? {} : { known: one.left }) })),
       );
+      const tracked = new Map(this.#state.tracked);
       for (const { name, present, before, written, from, mode, modeBefore } of done) {
         this.#deps.undone.forget(name);
-        if (before === undefined) {
-          this.#state = withoutReview(this.#state, name);
-          continue;
-        }
-        const tracked = new Map(this.#state.tracked).set(name, {
-          before,
-          after: present,
-          written,
-          mode: modeBefore,
-          modeAfter: mode,
-          ...(from === undefined ? {} : { from }),
-        });
+        tracked.delete(name);
+        if (before === undefined) continue;
+        const origin = from === undefined ? {} : { from };
+        tracked.set(name, { before, after: present, written, mode: modeBefore, modeAfter: mode, ...origin });
         if (from !== undefined) tracked.delete(from);
-        this.#state = reopened({ ...this.#state, tracked }, name);
-        await this.#recount(name, (await this.#textOf(present)) ?? '');
       }
+      this.#state = { ...this.#state, tracked };
+      const reviewed = done.filter(({ before }) => before !== undefined);
+      for (const { name } of reviewed) this.#state = reopened(this.#state, name);
+      await mapAtOnce(reviewed, async ({ name, present }) => this.#recount(name, (await this.#textOf(present)) ?? ''));
       const names = new Set(done.map(({ name }) => name));
       this.#state = withKnown(
         this.#state,
@@ -1171,7 +1169,7 @@ export class ChangeSet {
         [],
       );
       await this.#restored(done.map(({ name }) => name));
-      for (const { name, present, before } of done) if (before !== undefined) await this.#recountLeft(name, present);
+      await mapAtOnce(reviewed, ({ name, present }) => this.#recountLeft(name, present));
       await this.#removeMade(done.flatMap(({ folders = [] }) => folders));
       const left = [
         ...[...gone].map((name) => notRestored(shownName(this.#folders, name))),
@@ -1189,10 +1187,10 @@ export class ChangeSet {
   async #copiesGone(files: readonly Replaced[]): Promise<ReadonlySet<string>> {
     const moved = await this.#movedAmong(files.map((one) => ({ name: one.name, target: one.present })));
     const here = new Set([...moved.keys()].map(({ name }) => name));
-    const gone = new Set<string>();
-    for (const { name, present } of files)
-      if (present !== null && !here.has(name) && (!isRestorable(present) || (await this.#isLost(present)))) gone.add(name);
-    return gone;
+    const gone = await mapAtOnce(files, async ({ name, present }) =>
+      present !== null && !here.has(name) && (!isRestorable(present) || (await this.#isLost(present))) ? [name] : [],
+    );
+    return new Set(gone.flat());
   }
 
   /** The remaining work on files that a restore has written. */
@@ -1585,7 +1583,8 @@ export class ChangeSet {
     // Counts as undone once the user saves, and is under review again if they discard the text.
     const isUnsaved = how === 'undo' && this.#isTypedInto(file);
     if (how === 'undo') {
-      if (!isUnsaved && (await this.#isAllUndone(found, known, next, left))) return this.#undoAll([[name, () => this.#undoFile(name)]]);
+      if (!isUnsaved && (await this.#isAllUndone(found, known, next, left)))
+        return this.#undoAll([{ name, takeBack: () => this.#undoFile(name) }]);
       await this.#write(name, left, present);
       this.#deps.undone.note(name, shortText(present), shortText(left));
       this.#state = withKnown(this.#state, [[name, known]], 'undone');
@@ -1671,33 +1670,55 @@ export class ChangeSet {
     }
   }
 
-  /** Undoes files one after the other, continues on failure, and rejects with all reasons. Can be undone like a restore. */
-  async #undoAll(files: readonly (readonly [name: string, takeBack: () => Promise<void>])[]): Promise<void> {
-    const undo: Replaced[] = [];
-    const reasons: string[] = [];
-    const known = new Map<string, ContentKey>();
-    await this.#inPortions(files, async ([name, takeBack]) => {
-      let replaced: readonly Replaced[] = [];
-      try {
-        replaced = await this.#replaced(name);
-        for (const one of replaced) known.set(one.name, await this.#present(one.name));
-        await takeBack();
-        undo.push(...(await Promise.all(replaced.map((one) => this.#withLeft(one)))));
-      } catch (error) {
-        reasons.push(messageOf(error));
-        // Part of the file may have been taken back.
-        const last = replaced.at(-1);
-        if (last && last.present !== (await this.#present(name))) undo.push(...replaced);
-      }
-    });
+  /**
+   * Undoes files, continues on failure, and rejects with all reasons. Can be undone like a restore. Files and folders that go make room for those that
+   * come back; a move concerns two places, so moves go one after the other.
+   */
+  async #undoAll(files: readonly Undoing[]): Promise<void> {
+    const [removals, moves, others]: [Undoing[], Undoing[], Undoing[]] = [[], [], []];
+    for (const one of files) {
+      const found = this.#state.tracked.get(one.name);
+      (found?.from !== undefined ? moves : found?.before === null ? removals : others).push(one);
+    }
+    const ends: UndoEnd[] = [];
+    const burst = this.#inBursts();
+    const progress = this.#portions();
+    const run = async (one: Undoing) => {
+      const end = await this.#undoOne(one, burst);
+      progress();
+      return end;
+    };
+    ends.push(...(await mapAtOnce(removals, run)));
+    await this.#removeFoldersOf(removals.flatMap(({ name }) => (this.#scan.files.has(name) ? [] : [name])));
+    for (const one of moves) ends.push(await run(one));
+    ends.push(...(await mapAtOnce(others, run)));
+    const reasons = ends.flatMap(({ reason }) => reason ?? []);
+    const undo = ends.flatMap(({ replaced }) => replaced);
+    const known = ends.flatMap((one) => one.known);
     const undone = new Set(undo.map(({ name }) => name));
     this.#state = withKnown(
       withoutLapsed(this.#state, undone),
-      [...known].filter(([name]) => undone.has(name)),
+      known.filter(([name]) => undone.has(name)),
       'undone',
     );
     if (undo.length > 0) this.#state = { ...this.#state, undo, undoReview: undefined };
     if (reasons.length > 0) throw new Error(oneMessage(reasons));
+  }
+
+  async #undoOne({ name, takeBack }: Undoing, burst: ReadonlySet<string>): Promise<UndoEnd> {
+    let replaced: readonly Replaced[] = [];
+    const known: (readonly [string, ContentKey])[] = [];
+    try {
+      replaced = await this.#replaced(name, burst);
+      for (const one of replaced) known.push([one.name, await this.#present(one.name)]);
+      await takeBack();
+      return { known, replaced: await Promise.all(replaced.map((one) => this.#withLeft(one))) };
+    } catch (error) {
+      // Part of the file may have been taken back.
+      const last = replaced.at(-1);
+      const isInPart = last && last.present !== (await this.#present(name));
+      return { known, replaced: isInPart ? replaced : [], reason: messageOf(error) };
+    }
   }
 
   /** Counts the hunks left to review in unsaved text, again whenever the user changes it. */
@@ -1775,9 +1796,9 @@ export class ChangeSet {
     this.#state = withReview(this.#state, name, () => 'undone', turnId);
     const place = change.from ?? now;
     const origin = found.from === undefined || found.from === place ? {} : { from: found.from };
+    const written = await this.#writtenBy(found, present);
     const tracked = new Map(this.#state.tracked);
     tracked.delete(now);
-    const written = await this.#writtenBy(found, present);
     this.#state = {
       ...this.#state,
       tracked: tracked.set(place, { before: found.before, after: present, written, mode: found.mode, ...origin }),
@@ -1806,11 +1827,11 @@ export class ChangeSet {
   }
 
   /** The file as it is now, with unsaved text; of one that was moved, also that there is none where it was. */
-  async #replaced(name: string): Promise<readonly Replaced[]> {
+  async #replaced(name: string, burst: ReadonlySet<string>): Promise<readonly Replaced[]> {
     const file = fileOf(this.#folders, name);
     const typed = this.#deps.effects.hasUnsaved(file) ? await this.#deps.effects.readText(file) : undefined;
     const present = typeof typed === 'string' ? await this.#deps.store.put(Buffer.from(typed)) : await this.#present(name);
-    const one = this.#replacedBy(name, present);
+    const one = this.#replacedBy(name, present, burst);
     const origin = one.from === undefined ? [] : [{ name: one.from, present: null }];
     const made = await this.#foldersFor([...origin, one]);
     return [...origin, one].map((each) => ({ ...each, folders: made.get(each.name) }));
@@ -1826,7 +1847,7 @@ export class ChangeSet {
     return new Set(this.#state.checkpoints.flatMap(({ burst }) => burst));
   }
 
-  #replacedBy(name: string, present: ContentKey, burst = this.#inBursts()): Replaced {
+  #replacedBy(name: string, present: ContentKey, burst: ReadonlySet<string>): Replaced {
     const found = this.#state.tracked.get(name);
     // A file that is there keeps what the user made of it.
     const isAgents = !found || found.before === null || found.mode !== undefined;
@@ -1881,16 +1902,13 @@ export class ChangeSet {
     if (isAsLeft && !this.#deps.effects.hasUnsaved(file)) {
       const was = await this.#textOf(present);
       await this.#put(name, bytes, present, change.mode);
-      if (bytes === null) await this.#removeFoldersOf(name);
       this.#deps.undone.note(name, shortText(was), shortText(await this.#textOf(change.before)));
       return this.#refresh(name);
     }
     const text = await this.#deps.effects.readText(file);
     const left = await this.#without(name, change, text);
-    if (change.before === null && plain(left) === '' && !this.#deps.effects.hasUnsaved(file)) {
-      await this.#put(name, null);
-      await this.#removeFoldersOf(name);
-    } else {
+    if (change.before === null && plain(left) === '' && !this.#deps.effects.hasUnsaved(file)) await this.#put(name, null);
+    else {
       await this.#write(name, left, text ?? '');
       await this.#setMode(name, change.mode);
       this.#deps.undone.note(name, shortText(text), shortText(left));
@@ -1977,7 +1995,12 @@ export class ChangeSet {
     if (mode !== undefined) await putMode(placeOf(this.#folders, name), mode);
   }
 
-  async #write(name: string, text: string, from: string): Promise<void> {
+  /** One text after the other: a save by the editor is known by the file that is being written. */
+  #write(name: string, text: string, from: string): Promise<void> {
+    return this.#queue.run('write', () => this.#writeNow(name, text, from));
+  }
+
+  async #writeNow(name: string, text: string, from: string): Promise<void> {
     const [file, { root, below }] = [fileOf(this.#folders, name), placeOf(this.#folders, name)];
     const real = await checkPlace(root, below);
     if (await this.unsavedBeside(file)) throw new Error(unsavedAndWritten(name));
@@ -2017,21 +2040,22 @@ export class ChangeSet {
     const { contents: list, modes } = kept;
     const changes = this.#state.checkpoints.slice(at).flatMap((one) => one.changes);
     const burst = new Set(this.#state.checkpoints.slice(at).flatMap((one) => one.burst));
-    const steps: Omit<RestoreStep, 'how'>[] = [];
     const moved = new Set(changes.flatMap(({ name, from }) => (from === undefined ? [] : [name, from])));
     const byName = new Map<string, TurnChange[]>();
     for (const change of changes) byName.set(change.name, [...(byName.get(change.name) ?? []), change]);
-    for (const name of new Set([...changes.flatMap(({ name, from = name }) => [name, from]), ...burst])) {
+    const names = new Set([...changes.flatMap(({ name, from = name }) => [name, from]), ...burst]);
+    const found = await mapAtOnce(names, async (name): Promise<Omit<RestoreStep, 'how'> | undefined> => {
       const [kept, present] = [list.get(name) ?? null, await this.#present(name)];
       const target = kept === present ? kept : await this.#orGone(kept);
       const ofAgent = byName.get(name)?.find((one) => one.mode !== undefined)?.mode;
       const isModeOther = present !== null && this.#modes(name, target, ofAgent).mode !== undefined;
-      if (target === present && !isModeOther) continue;
+      if (target === present && !isModeOther) return undefined;
       // A file that is there keeps what the user made of it.
       const step = { name, target, present, mode: present === null || burst.has(name) ? modes.get(name) : ofAgent };
       const users = moved.has(name) ? step : await this.#withUsers(step, byName.get(name) ?? []);
-      if (isModeOther || users.target !== present) steps.push(users);
-    }
+      return isModeOther || users.target !== present ? users : undefined;
+    });
+    const steps = found.filter((one) => one !== undefined);
     return steps.map((step) => ({ ...step, how: howOf(step, steps) }));
   }
 
@@ -2060,43 +2084,54 @@ export class ChangeSet {
   async #putAll<T extends Wanted>(targets: readonly T[]) {
     interface Work {
       readonly done: readonly T[];
+      /** In its place is a folder in which nothing is left. */
+      readonly emptied: boolean;
       readonly run: () => Promise<void>;
     }
-    // A link or file may have to make room for a folder.
-    const removals: Work[] = [];
-    const writes: Work[] = [];
     const moved = await this.#movedAmong(targets);
-    const emptied: string[] = [];
     const all = writtenTogether(targets);
     const sources = new Set(moved.values());
-    for (const one of targets) {
+    const works = await mapAtOnce(targets, async (one): Promise<Work | undefined> => {
       const { name, target } = one;
       if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name))) throw new Error(unsavedIn(name));
       const place = placeOf(this.#folders, name);
       await this.#checkPlace(name, all);
-      if (await this.#isEmptied(name, all)) emptied.push(name);
+      const emptied = await this.#isEmptied(name, all);
       const source = moved.get(one);
-      if (source) writes.push({ done: [one, source], run: () => moveFile(placeOf(this.#folders, source.name), place) });
-      else if (!sources.has(one)) {
-        const bytes = await this.#bytesOf(target, name);
-        (target === null ? removals : writes).push({ done: [one], run: () => this.#put(name, bytes, one.known, one.mode) });
-      }
-    }
-    const done: T[] = [];
+      if (source) return { done: [one, source], emptied, run: () => moveFile(placeOf(this.#folders, source.name), place) };
+      if (sources.has(one)) return undefined;
+      const bytes = await this.#bytesOf(target, name);
+      return { done: [one], emptied, run: () => this.#put(name, bytes, one.known, one.mode) };
+    });
+    const done = new Set<T>();
     const reasons: string[] = [];
-    for (const works of [removals, writes]) {
-      if (works === writes) for (const name of emptied) await removeEmptyFolders(placeOf(this.#folders, name));
-      const queue = works.values();
-      const work = async () => {
-        for (const one of queue) {
-          await one.run();
-          done.push(...one.done);
-        }
-      };
-      const ends = await Promise.allSettled(Array.from({ length: WRITES_AT_ONCE }, work));
-      reasons.push(...ends.flatMap((end) => (end.status === 'rejected' ? [messageOf(end.reason)] : [])));
-    }
-    return { done, failure: reasons.length === 0 ? undefined : new Error(oneMessage(reasons)) };
+    const run = async (work: Work) => {
+      try {
+        await work.run();
+        for (const one of work.done) done.add(one);
+        return [];
+      } catch (error) {
+        return [messageOf(error)];
+      }
+    };
+    const isRemoval = ({ done: [one] }: Work) => one?.target === null;
+    const wanted = works.filter((work) => work !== undefined);
+    // A link or file may have to make room for a folder.
+    reasons.push(...(await mapAtOnce(wanted.filter(isRemoval), run)).flat());
+    for (const {
+      done: [one],
+      emptied,
+    } of wanted)
+      if (one && emptied) await removeEmptyFolders(placeOf(this.#folders, one.name));
+    reasons.push(
+      ...(
+        await mapAtOnce(
+          wanted.filter((work) => !isRemoval(work)),
+          run,
+        )
+      ).flat(),
+    );
+    return { done: targets.filter((one) => done.has(one)), failure: reasons.length === 0 ? undefined : new Error(oneMessage(reasons)) };
   }
 
   /** Files that are not kept, each with the one of the others that it is now. */
@@ -2116,14 +2151,13 @@ export class ChangeSet {
   async #foldersFor(
     files: readonly { readonly name: string; readonly present: ContentKey }[],
   ): Promise<ReadonlyMap<string, readonly string[]>> {
-    const made = new Map<string, readonly string[]>();
-    for (const { name, present } of files) {
-      if (present !== null) continue;
-      const missing: string[] = [];
-      for (const folder of foldersAbove(name)) if ((await changedAt(fileOf(this.#folders, folder))) === undefined) missing.push(folder);
-      if (missing.length > 0) made.set(name, missing);
-    }
-    return made;
+    const above = new Map(files.flatMap(({ name, present }) => (present === null ? [[name, foldersAbove(name)] as const] : [])));
+    const missing = await mapAtOnce(new Set([...above.values()].flat()), async (folder) =>
+      (await changedAt(fileOf(this.#folders, folder))) === undefined ? [folder] : [],
+    );
+    const isMissing = new Set(missing.flat());
+    const made = [...above].map(([name, folders]) => [name, folders.filter((one) => isMissing.has(one))] as const);
+    return new Map(made.filter(([, folders]) => folders.length > 0));
   }
 
   /** Those of the folders in which there is nothing any more; the innermost first. */
@@ -2139,10 +2173,13 @@ export class ChangeSet {
     if (first) await this.#removeFolders(first.turnId, empty);
   }
 
-  /** The file is gone as it was before the first prompt that has touched it. */
-  #removeFoldersOf(name: string): Promise<void> {
-    const first = this.#state.checkpoints.find(({ changes }) => changes.some((one) => one.name === name));
-    return first ? this.#removeFolders(first.turnId, [name]) : Promise.resolve();
+  /** These files are gone as they were before the first prompt that has touched each. */
+  async #removeFoldersOf(names: Iterable<string>): Promise<void> {
+    const left = new Set(names);
+    for (const { turnId, changes } of this.#state.checkpoints) {
+      const gone = changes.flatMap(({ name }) => (left.delete(name) ? [name] : []));
+      await this.#removeFolders(turnId, gone);
+    }
   }
 
   /**
@@ -2170,20 +2207,29 @@ export class ChangeSet {
   }
 
   async #restored(names: readonly string[]): Promise<void> {
-    for (const name of names) {
-      const now = await this.#refresh(name);
-      // It was moved from here, and is gone from there.
-      const moved = now === null ? undefined : [...this.#state.tracked].find(([, one]) => one.from === name && one.after === null);
-      if (moved) await this.#restoredMove(moved[0], name, moved[1].before);
-      const found = this.#state.tracked.get(name);
-      await this.#recountDecided(name, now);
-      if (found?.from !== undefined && now === null && found.after !== null) await this.#restoredMove(name, found.from, found.before);
-      else if (found && isNothing({ ...found, after: now, mode: this.#modes(name, found.before, found.mode).mode }))
-        this.#state = withoutTracked(this.#state, name, 'undone', now);
-      else if (found) {
-        const written = await this.#writtenBy(found, now);
-        this.#state = withTracked(this.#state, name, { ...found, after: now, written, left: undefined, form: undefined });
-      }
+    await mapAtOnce(names, (name) => this.#refresh(name));
+    // A move concerns two files.
+    const places = new Set([...this.#state.tracked].flatMap(([name, { from }]) => (from === undefined ? [] : [name, from])));
+    await mapAtOnce(
+      names.filter((name) => !places.has(name)),
+      (name) => this.#restoredOne(name),
+    );
+    for (const name of names) if (places.has(name)) await this.#restoredOne(name);
+  }
+
+  async #restoredOne(name: string): Promise<void> {
+    const now = this.#scan.files.get(name)?.content ?? null;
+    // It was moved from here, and is gone from there.
+    const moved = now === null ? undefined : [...this.#state.tracked].find(([, one]) => one.from === name && one.after === null);
+    if (moved) await this.#restoredMove(moved[0], name, moved[1].before);
+    const found = this.#state.tracked.get(name);
+    await this.#recountDecided(name, now);
+    if (found?.from !== undefined && now === null && found.after !== null) await this.#restoredMove(name, found.from, found.before);
+    else if (found && isNothing({ ...found, after: now, mode: this.#modes(name, found.before, found.mode).mode }))
+      this.#state = withoutTracked(this.#state, name, 'undone', now);
+    else if (found) {
+      const written = await this.#writtenBy(found, now);
+      this.#state = withTracked(this.#state, name, { ...found, after: now, written, left: undefined, form: undefined });
     }
   }
 
@@ -2237,11 +2283,6 @@ export function countLines(segments: Segments): LineCounts {
   };
 }
 
-/** What an undo removes makes room for a file where a folder is now, and the other way round. */
-function removalsFirst(a: Pick<Tracked, 'before'>, b: Pick<Tracked, 'before'>): number {
-  return Number(b.before === null) - Number(a.before === null);
-}
-
 /** Its bytes are kept, whether they are a text or not, or there is no file. */
 function isThere(content: ContentKey): boolean {
   return content === null || isKept(content);
@@ -2267,6 +2308,19 @@ type Counts = Pick<TurnChange, 'added' | 'removed' | 'form' | 'noLines'>;
 interface Compared {
   readonly of: readonly unknown[];
   readonly segments: Promise<Segments | undefined>;
+}
+
+/** A file that is undone. */
+interface Undoing {
+  readonly name: string;
+  readonly takeBack: () => Promise<void>;
+}
+
+/** What the undo of a file replaced, what the agent knew of it, and why not all of it was undone. */
+interface UndoEnd {
+  readonly replaced: readonly Replaced[];
+  readonly known: readonly (readonly [name: string, ContentKey])[];
+  readonly reason?: string;
 }
 
 /** A file as it is to be. */

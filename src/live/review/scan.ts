@@ -2,6 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { lstat, open, readdir, readlink, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
+import { mapAtOnce } from '../../base/keyedQueue.ts';
 import { isMissing, reasonOf } from '../../base/log.ts';
 import { pathBelow, realPathNow } from '../../protocols/paths.ts';
 import { type ContentStore, isKept, linkContent, movedKey, unkeptFor, unreadContent } from './contentStore.ts';
@@ -160,12 +161,16 @@ function knownBehind({ end }: FolderWalk, prefix: string, known: FileStates): re
 
 async function listFiles(root: string, prefix: string, names: readonly string[], pace: ScanPace): Promise<readonly Listed[]> {
   const listed: Listed[] = [];
-  await eachOf(names, async (below) => {
-    const file = path.join(root, below);
-    const agentSince = pace.agentSince?.();
-    const found = await statsOf(file);
-    if (found) listed.push({ name: prefix + below, file, found, agentSince });
-  });
+  await mapAtOnce(
+    names,
+    async (below) => {
+      const file = path.join(root, below);
+      const agentSince = pace.agentSince?.();
+      const found = await statsOf(file);
+      if (found) listed.push({ name: prefix + below, file, found, agentSince });
+    },
+    AT_ONCE,
+  );
   return listed;
 }
 
@@ -179,28 +184,24 @@ async function readFiles(
   const states = new Map<string, FileState>();
   let left = limits.totalBytes;
   let trouble: string | undefined;
-  await eachOf(listed, async (one) => {
-    const known = before.get(one.name);
-    const isKnown = one.found !== 'unreadable' && known?.stamp === stampOf(one.found);
-    if (!isKnown && pace.isEnough?.()) return;
-    const state = await stateOfListed(one, store, known, Math.min(limits.fileBytes, left), pace.agentSince);
-    if (!state) return;
-    if (!isKnown) left -= state.size;
-    trouble ??= state.trouble;
-    const { content, stamp, mode } = state;
-    states.set(one.name, one.found === 'unreadable' ? UNREADABLE : { content, stamp, mode, at: one.found.ctimeMs });
-  });
+  await mapAtOnce(
+    listed,
+    async (one) => {
+      const known = before.get(one.name);
+      const isKnown = one.found !== 'unreadable' && known?.stamp === stampOf(one.found);
+      if (!isKnown && pace.isEnough?.()) return;
+      const state = await stateOfListed(one, store, known, Math.min(limits.fileBytes, left), pace.agentSince);
+      if (!state) return;
+      if (!isKnown) left -= state.size;
+      trouble ??= state.trouble;
+      const { content, stamp, mode } = state;
+      states.set(one.name, one.found === 'unreadable' ? UNREADABLE : { content, stamp, mode, at: one.found.ctimeMs });
+    },
+    AT_ONCE,
+  );
   // In one order, whichever was read first and however the system lists them.
   const files = new Map([...states].sort(([one], [other]) => (one < other ? -1 : 1)));
   return { files, left, trouble };
-}
-
-async function eachOf<T>(all: readonly T[], run: (one: T) => Promise<void>): Promise<void> {
-  const queue = all.values();
-  const work = async () => {
-    for (const one of queue) await run(one);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 
 interface StateNow extends FileState {

@@ -350,20 +350,13 @@ export function withoutTracked(
   });
 }
 
-/** The file is not under review, and nothing is decided about its changes. */
-export function withoutReview(state: ReviewState, name: string): ReviewState {
-  const tracked = new Map(state.tracked);
-  tracked.delete(name);
-  return { ...state, tracked };
-}
-
 /** A change that is counted again, and perhaps decided. */
 export type CountedChange = Pick<TurnChange, 'added' | 'removed' | 'hunks'> & Partial<Pick<TurnChange, 'review'>>;
 
 export function withCounts(state: ReviewState, counted: ReadonlyMap<TurnChange, CountedChange>): ReviewState {
   const checkpoints = state.checkpoints.map((one) =>
     one.changes.some((change) => counted.has(change))
-      ? { ...one, changes: one.changes.map((change) => ({ ...change, ...counted.get(change) })) }
+      ? { ...one, changes: one.changes.map((change) => (counted.has(change) ? { ...change, ...counted.get(change) } : change)) }
       : one,
   );
   return { ...state, checkpoints };

