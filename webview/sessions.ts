@@ -42,9 +42,10 @@ export function headerView({ session, sessions, active }: Mirror, act: Act, cove
   const title = (session && visibleText(titleOf(session))) || commandTitle('New Session');
   // A host may name a session after its agent.
   const agent = session ? visibleText(session.agent.name) : '';
+  const names = [title, ...(agent === title ? [] : [agent])].filter(Boolean).join(' · ');
   return html`<header class="header" ?inert=${covered}>
     <h1 class="sr-only">Parley</h1>
-    <button class="title-button" type="button" id=${TITLE_ID} aria-haspopup="dialog" title=${t('Sessions')} @click=${() => openSessions(act)}>
+    <button class="title-button" type="button" id=${TITLE_ID} aria-haspopup="dialog" title=${`${t('Sessions')}: ${names}`} @click=${() => openSessions(act)}>
       <bdi class="title">${title}</bdi>${agent === '' || agent === title ? nothing : html`<bdi class="title-agent faint" data-name=${agent}></bdi>`}${iconOf('down')}
     </button>
     ${waiting > 0 ? html`<button class="ghost small" type="button" @click=${() => openSessions(act)}>${t('{0} waiting', waiting)}</button>` : nothing}

@@ -202,6 +202,49 @@ test(
 );
 
 test(
+  'the head gives the title and the agent a fair share, and its tooltip has both whole',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    const button = chat.frame.locator('.title-button');
+    assert.match((await button.getAttribute('title')) ?? '', /^Sessions: .+ · .+/);
+    // A copy, as the page draws the button itself.
+    const widths = (title: string, agent: string) =>
+      button.evaluate(
+        (one, names) => {
+          const copy = one.cloneNode(true) as typeof one;
+          const [first, second] = [copy.querySelector('.title'), copy.querySelector('.title-agent')];
+          if (!first || !second) throw new Error('no names');
+          first.textContent = names.title;
+          second.setAttribute('data-name', names.agent);
+          one.after(copy);
+          one.style.display = 'none';
+          const sizes = [first, second].map(({ clientWidth, scrollWidth }) => ({ has: clientWidth, wants: scrollWidth }));
+          copy.remove();
+          one.style.display = '';
+          return sizes;
+        },
+        { title, agent },
+      );
+    for (const width of WIDTHS) {
+      await window.chatWidth(width);
+      await chat.frame.locator('.title-agent').waitFor();
+      for (const name of ['Parley', 'Claude Code', 'Qwen Code (structured)']) {
+        for (const title of ['read notes.txt and say what it is about', 'Ink']) {
+          const [first, second] = await widths(title, name);
+          assert.ok(first && second);
+          const isCut = [first, second].map(({ has, wants }) => wants > has);
+          const told = `${width} px, ${title}, ${name}: ${JSON.stringify([first, second])}`;
+          if (title === 'Ink') assert.deepEqual(isCut, [false, false], told);
+          if (name !== 'Qwen Code (structured)') assert.equal(isCut[1], false, told);
+          if (isCut[1]) assert.ok(second.has >= first.has - 1, told);
+          if (isCut[0]) assert.ok(first.has >= second.has - 1, told);
+        }
+      }
+    }
+  }),
+);
+
+test(
   'the mark of an urgent step of the plan is one line high, beside the first line of its step',
   inWindow(async ({ window }) => {
     const { chat } = window;
