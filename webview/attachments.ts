@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { pathOfUri, REMOTE } from '../src/base/paths.ts';
+import { MOST_CONTENTS } from '../src/bridge/contract.ts';
 import type { Content } from '../src/session/model.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { named } from './completion.ts';
@@ -13,10 +14,13 @@ import { COMPOSER_ID, type View } from './view.ts';
 /** UTF-16 units of a text that the preview shows. */
 const LONGEST_PREVIEW = 20_000;
 
-/** The attachments of the prompt, as chips that open or preview it: attached content, and content named in the text. */
+/** The attachments of the prompt, as chips that open or preview them, but for files and folders that are marked in the text. */
 export function attachmentsView(view: View): TemplateResult | typeof nothing {
-  const chosen = named(view.memory.draft, view.memory.mentions);
-  const mentioned = chosen.map(({ content }) => content);
+  const all = named(view.memory.draft, view.memory.mentions);
+  const mentioned = all.map(({ content }) => content);
+  // The text names these where they stand, as it will in the message.
+  const marked = new Set<Content>(marksIn(view).map(({ content }) => content));
+  const chosen = all.filter(({ content }) => !marked.has(content));
   const { attachments, draft, lost } = view.memory;
   const items = [
     ...chosen.map(({ label, content }) => ({
@@ -31,12 +35,27 @@ export function attachmentsView(view: View): TemplateResult | typeof nothing {
       remove: () => view.act.remember({ attachments: attachments.filter((other) => other !== content) }),
     })),
   ];
-  if (items.length === 0) return lost ? lostView(view) : nothing;
-  return html`${lost ? lostView(view) : nothing}<ul class="chips attachments" aria-label=${t('Attachments')}>${items.map((item) => itemView(view, item))}</ul>
+  const leftOut = all.length + notMentioned(attachments, mentioned).length - MOST_ATTACHED;
+  const notes = html`${lost ? lostView(view) : nothing}${leftOut > 0 ? html`<div class="lost" role="status"><span>${leftOutWords(leftOut)}</span></div>` : nothing}`;
+  if (items.length === 0) return notes;
+  return html`${notes}<ul class="chips attachments" aria-label=${t('Attachments')}>${items.map((item) => itemView(view, item))}</ul>
     ${previewView(
       view,
       items.map(({ content }) => content),
     )}`;
+}
+
+/** Attachments of a message, beside its text. */
+const MOST_ATTACHED = MOST_CONTENTS - 1;
+
+function leftOutWords(count: number): string {
+  return t('Only the first {0} attachments are sent; {1} are left out.', MOST_ATTACHED, count);
+}
+
+/** As many of the attachments as a message takes; tells the user of the others. */
+export function withinBound(attachments: readonly Content[], tell: (words: string) => void): readonly Content[] {
+  if (attachments.length > MOST_ATTACHED) tell(leftOutWords(attachments.length - MOST_ATTACHED));
+  return attachments.slice(0, MOST_ATTACHED);
 }
 
 /** The attachments but for whole files and folders that are mentioned, too. */

@@ -6,6 +6,7 @@ import { type IconName, iconOf } from './icons.ts';
 import { isMentioned } from './mentions.ts';
 import type { Page } from './page.ts';
 import { t } from './strings.ts';
+import { TypedNames } from './typedNames.ts';
 
 /** A line of the menu above the composer. */
 export interface MenuItem {
@@ -41,6 +42,7 @@ type MentionPlace = NonNullable<ReturnType<typeof mentionAt>>;
 /** Selects the menu for the text being typed. Drops late answers of the host. */
 export class CompletionPopup {
   readonly #page: Page;
+  readonly #typedNames: TypedNames;
   menu: Menu | undefined;
   at = 0;
   #asked = 0;
@@ -50,10 +52,12 @@ export class CompletionPopup {
 
   constructor(page: Page) {
     this.#page = page;
+    this.#typedNames = new TypedNames(page);
   }
 
   /** Reads the text before the caret and opens, changes or closes the menu. */
   update(session: Session, text: string, caret: number): void {
+    this.#typedNames.changed(session);
     this.#asked += 1;
     clearTimeout(this.#timer);
     const commands = commandMenu(text, caret, session.commands);

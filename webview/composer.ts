@@ -3,7 +3,7 @@ import { createRef, type Ref, ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Content, QueuedPrompt, Session } from '../src/session/model.ts';
 import { canStop, isAttached, isBusy, isPreparing, isRecorded, promptText, readsHistory, runningTurn } from '../src/session/select.ts';
-import { attachmentsView, contentOf, droppedPaths, marksView, notMentioned, scrollMarks } from './attachments.ts';
+import { attachmentsView, contentOf, droppedPaths, marksView, notMentioned, scrollMarks, withinBound } from './attachments.ts';
 import { CompletionPopup, commandHint, isEmpty, MENU_ID, mentionAt, menuView, named, optionId, placeContent } from './completion.ts';
 import { iconOf } from './icons.ts';
 import type { Page } from './page.ts';
@@ -315,8 +315,7 @@ export class Composer {
     const contents = mentioned.map(({ content: one }) => one);
     const content: Content[] = [
       ...(text === '' ? [] : [{ type: 'text', text } as const]),
-      ...contents,
-      ...notMentioned(view.memory.attachments, contents),
+      ...withinBound([...contents, ...notMentioned(view.memory.attachments, contents)], view.act.say),
     ];
     if (content.length === 0) return;
     this.leave();

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { CONTEXT_KINDS, type FromView } from '../bridge/contract.ts';
+import { CONTEXT_KINDS, type FromView, MOST_CONTENTS } from '../bridge/contract.ts';
 
 /** The messages that the webview may send. It is not trusted: everything is checked and bounded before any other code reads it. */
 
@@ -33,7 +33,7 @@ const content = z.discriminatedUnion('type', [
   }),
   z.strictObject({ type: z.literal('link'), uri: short, title: z.optional(short) }),
 ]);
-const contents = z.array(content).check(z.maxLength(200));
+const contents = z.array(content).check(z.maxLength(MOST_CONTENTS));
 
 const answer = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('option'), optionId: id, edited: z.optional(text), feedback: z.optional(text) }),

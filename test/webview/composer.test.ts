@@ -234,7 +234,7 @@ test('a message that is recalled keeps the files it names, from this session and
   const state = { saved: undefined };
   const sendRecalled = async (stage: Stage) => {
     await stage.key('ArrowUp');
-    assert.equal(stage.all('.attachment').length, 1);
+    assert.equal(stage.text('.composer-marks mark'), '@src/server.ts');
     await stage.key('Enter');
     const intent = stage.intents.at(-1);
     assert.deepEqual(intent?.type === 'prompt' && intent.content, content);
@@ -264,7 +264,7 @@ test('a dropped folder is attached as one, a file as a file', async () => {
   ]);
 });
 
-test('a file that is dropped and mentioned is one attachment, which its chip removes', async () => {
+test('a file that is dropped and mentioned stands in the text alone, and is attached once', async () => {
   const stage = await Stage.open(session({}));
   const drop = async () => {
     stage.sent.length = 0;
@@ -287,15 +287,46 @@ test('a file that is dropped and mentioned is one attachment, which its chip rem
   await drop();
   assert.equal(stage.all('.attachment').length, 1, 'dropped twice');
   await mention();
-  assert.equal(stage.all('.attachment').length, 1, 'mentioned, too');
-  stage.find('.attachment .icon-button').click();
-  await stage.settle();
-  assert.equal(stage.all('.attachment').length, 0);
-  await drop();
+  assert.equal(stage.all('.attachment').length, 0, 'mentioned, too');
+  assert.deepEqual(
+    stage.all('.composer-marks mark').map((one) => one.textContent),
+    ['@notes.txt'],
+  );
+  await stage.type('');
+  assert.equal(stage.all('.attachment').length, 1, 'not mentioned any more');
   await mention();
   await stage.key('Enter');
   const intent = stage.intents[0];
   assert.deepEqual(intent?.type === 'prompt' && intent.content.slice(1), [{ type: 'file', path: '/code/sample/notes.txt' }]);
+});
+
+test('files whose names are typed or pasted after an @ are attached, as many as a message takes, and the others are told of', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  const stage = await Stage.open(session({}));
+  const names = Array.from({ length: 250 }, (_, at) => `src/f${at}.ts`);
+  stage.sent.length = 0;
+  await stage.type(`Compare ${names.map((name) => `@${name}`).join(', ')} and @nobody. `);
+  context.mock.timers.tick(200);
+  for (const part of [names.slice(0, 100), names.slice(100, 200), [...names.slice(200), 'nobody']]) {
+    const asked = stage.sent.findLast((message) => message.type === 'call' && message.method === 'existing');
+    assert.ok(asked?.type === 'call' && asked.method === 'existing');
+    assert.deepEqual(
+      asked.params.paths,
+      part.map((name) => `/code/sample/${name}`),
+    );
+    stage.reply(
+      asked.id,
+      asked.params.paths.filter((path) => !path.endsWith('nobody')),
+    );
+    await stage.settle();
+  }
+  assert.equal(stage.all('.composer-marks mark').length, 250);
+  assert.equal(stage.text('.lost'), 'Only the first 199 attachments are sent; 51 are left out.');
+  await stage.key('Enter');
+  const intent = stage.intents[0];
+  assert.equal(intent?.type === 'prompt' && intent.content.length, 200);
+  assert.deepEqual(intent?.type === 'prompt' && intent.content[1], { type: 'file', path: '/code/sample/src/f0.ts' });
+  assert.match(stage.root.textContent ?? '', /Only the first 199 attachments are sent/);
 });
 
 test('an answer about files that comes too late opens no menu', async () => {
