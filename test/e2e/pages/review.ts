@@ -95,15 +95,26 @@ export class ReviewPage {
   async keepAll(): Promise<void> {
     await this.show();
     await this.rows.first().or(this.#nothing).first().waitFor();
-    if (await this.#nothing.isVisible()) return;
+    if (await this.#isDisabled(this.#keepsAll)) return;
     await this.#window.command('Parley: Keep All Changes');
-    await this.#nothing.waitFor();
+    await this.isEmpty();
   }
 
   /** Waits until the list, which is shown for it, has nothing left. */
   async isEmpty(): Promise<void> {
     await this.show();
+    await until(() => this.#isDisabled(this.#keepsAll), 'nothing is left to keep');
     await this.#nothing.waitFor();
+  }
+
+  /** The button of the list's title. The list itself is as it was when it was last on the screen, until the editor has drawn it anew. */
+  get #keepsAll(): Locator {
+    return this.#window.page.locator('.pane', { hasText: 'Agent Changes' }).locator('.pane-header .action-label[aria-label^="Keep All"]');
+  }
+
+  async #isDisabled(button: Locator): Promise<boolean> {
+    await button.waitFor({ state: 'attached' });
+    return button.evaluate((one) => one.classList.contains('disabled'));
   }
 
   get #nothing(): Locator {
