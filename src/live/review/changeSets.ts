@@ -67,6 +67,8 @@ export class ChangeSets implements Disposable {
   readonly #claims = new Map<string, Claim>();
   /** When each session's latest turn began to look at its files: what was claimed before is not what the turn changed. */
   readonly #begun = new Map<SessionId, { readonly turnId: TurnId; readonly at: number }>();
+  /** Since when each session only waits for the user's answers: what changes after that is not from its agent. */
+  readonly #waits = new Map<SessionId, number>();
   readonly #changes = this.#life.own(new Emitter<SessionId>());
   readonly onChange = this.#changes.listen;
   readonly #writes = this.#life.own(new Emitter<string>());
@@ -299,6 +301,7 @@ export class ChangeSets implements Disposable {
   #follow(id: SessionId, event: SessionEvent): void {
     const set = this.#sets.get(id);
     if (!set) return;
+    this.#noteWait(id);
     switch (event.type) {
       case 'link.opening':
         return this.#report(set.prime());
@@ -325,6 +328,18 @@ export class ChangeSets implements Disposable {
       default:
         return;
     }
+  }
+
+  #noteWait(id: SessionId): void {
+    const session = this.#host.get(id)?.store.now;
+    if (!session || !onlyWaits(session)) this.#waits.delete(id);
+    else if (!this.#waits.has(id)) this.#waits.set(id, Date.now());
+  }
+
+  /** True for a session whose agent could not have made a change at that time, as it waited for the user. */
+  #waitedAt(id: SessionId, at: number | undefined): boolean {
+    const since = this.#waits.get(id);
+    return since !== undefined && at !== undefined && at > since + CLOCK_STEP;
   }
 
   /** The agent is at work already, unless a prompt was held for that look. */
@@ -378,15 +393,19 @@ export class ChangeSets implements Disposable {
    */
   #explainer(id: SessionId, isScan = true, isEarly = false): Explain {
     const recent = this.#recentCalls(id);
-    const others = [...this.#sets].filter(([other, set]) => other !== id && set.inTurn).map(([other]) => this.#recentCalls(other));
+    const others = [...this.#sets]
+      .filter(([other, set]) => other !== id && set.inTurn)
+      .map(([other]) => [other, this.#recentCalls(other)] as const);
     const left = recent.calls.filter((call) => !isSettled(call));
     if (isScan) this.#calls.set(id, new Map(left.map((call) => [call.id, Number.POSITIVE_INFINITY])));
     const begun = this.#begun.get(id)?.at ?? 0;
     return (file, content, at) => {
       const claim = this.#claims.get(file);
       if (claim && claim.id !== id && claim.content === content && claim.at >= begun) return 'other';
+      const atWork = others.filter(([other]) => !this.#waitedAt(other, at));
+      if (atWork.length > 0 && this.#waitedAt(id, at)) return 'other';
       const mine = explaining(recent, file, at);
-      const theirs = others.flatMap((one) => explaining(one, file, at) ?? []);
+      const theirs = atWork.flatMap(([, one]) => explaining(one, file, at) ?? []);
       // The other session may tell of its call only after it.
       if (isEarly && !mine?.named && others.length > 0) return 'later';
       if (!mine?.named && theirs.some(({ named }) => named || !mine)) return 'other';
@@ -541,6 +560,14 @@ function unlistedBeside(
 
 async function isThere(file: string): Promise<boolean> {
   return (await stat(file).catch(() => undefined)) !== undefined;
+}
+
+/** True while all that the agent does waits for answers of the user. */
+function onlyWaits(session: Session): boolean {
+  if (session.asks.length === 0 || worksInBackground(session)) return false;
+  const asked = new Set(session.asks.flatMap(({ callId, decision }) => (callId === undefined || decision ? [] : [callId])));
+  const running = session.turns.filter(({ status }) => status === 'running').flatMap(callsOf);
+  return asked.size > 0 && running.every((call) => isSettled(call) || asked.has(call.id));
 }
 
 function worksInBackground({ background, turns }: Session): boolean {

@@ -763,3 +763,35 @@ test(
     assert.deepEqual(between(fakeHost, 'b'), []);
   }),
 );
+
+test(
+  'what an agent writes while the turn of another session waits for an answer is that agent’s, with a call or without one',
+  withFakeHost(['a', 'b'], async (fakeHost) => {
+    fakeHost.write('x', 'old\n');
+    for (const id of ['a', 'b'] as const) await fakeHost.start(id);
+    fakeHost.call('a', 'run', { kind: 'execute' });
+    const ask = {
+      kind: 'approval',
+      id: 'q',
+      turnId: 't',
+      callId: 'run',
+      title: 'Run?',
+      options: [],
+      detail: { type: 'text', text: 'Run?' },
+    } as const;
+    fakeHost.say('a', { type: 'ask.opened', ask });
+    // The times of files may be behind the clock by less than this.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    fakeHost.write('x', 'of b\n');
+    fakeHost.write('y', 'of b, too\n');
+    fakeHost.end('b');
+    await fakeHost.until(() => fakeHost.rows('b')?.length === 2);
+    assert.deepEqual(fakeHost.rows('b'), ['x open -', 'y open -']);
+    fakeHost.say('a', { type: 'ask.closed', askId: 'q', how: 'answered' });
+    fakeHost.write('z', 'of a\n');
+    fakeHost.done('a', 'run');
+    fakeHost.end('a');
+    await fakeHost.until(() => (fakeHost.rows('a')?.length ?? 0) > 0);
+    assert.deepEqual(fakeHost.rows('a'), ['z open run']);
+  }),
+);
