@@ -340,8 +340,10 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Built
 function sessionsOnDemand(life: Lifetime, { sessions, log }: BuiltSessions, { inputs, list, starter }: Surfaces): Program['showSessions'] {
   let shown: Promise<void> | undefined;
   return (standIn) => {
-    shown ??= Promise.all([import('./sessionsTree.ts'), starter.restore()]).then(([{ SessionsTree }]) => {
+    shown ??= Promise.all([import('./sessionsTree.ts'), starter.restore()]).then(async ([{ SessionsTree }]) => {
       standIn.dispose();
+      // An older editor forgets the view by its name a moment later, and would forget the one that is made in between.
+      await new Promise((resolve) => setImmediate(resolve));
       if (!life.ended) life.own(new SessionsTree({ sessions, list, folder: () => sessionFolder(inputs, false), log }));
     });
     return shown;

@@ -38,7 +38,7 @@ test(
     await row(window, EDIT).and(page.locator('[aria-selected=true]')).waitFor();
     await chat.frame.locator('[data-ask]').waitFor();
     await window.pictures('sessions-view');
-    await chat.frame.locator('[data-ask]').getByRole('button', { name: 'Allow', exact: true }).click();
+    await chat.frame.locator('[data-ask]:not([data-fresh])').getByRole('button', { name: 'Allow', exact: true }).click();
     await row(window, EDIT)
       .filter({ hasText: /Parley Agent · 1 file/ })
       .waitFor();
