@@ -53,42 +53,37 @@ test(
   'its rows are pinned, renamed, exported, opened in the editor and deleted',
   inWindow(async ({ window }) => {
     const { chat, page } = window;
-    const choose = async (title: string, action: string) => {
+    // A row that is drawn again takes its menu along, and so does a tab that takes the keyboard; a menu takes no click for a moment after it opens.
+    const choose = async (title: string, action: string, isDone: () => Promise<boolean>) => {
       const item = page.locator('.monaco-menu .action-label', { hasText: action });
-      // A row that is drawn again takes its menu along.
-      for (let attempt = 1; ; attempt += 1) {
-        await row(window, title).click({ button: 'right' });
-        try {
-          await item.waitFor({ timeout: 5000 });
-          break;
-        } catch (error) {
-          if (attempt === 4) throw error;
-        }
-      }
-      // The editor's menus take no click for a moment after they open.
       await until(async () => {
-        if (await item.isVisible()) await item.click({ timeout: 2000 }).catch(() => {});
-        return !(await item.isVisible());
-      }, 'the menu has closed');
+        if (!(await item.isVisible())) await row(window, title).click({ button: 'right' });
+        await item.click({ timeout: 3000 }).catch(() => {});
+        for (let wait = 0; wait < 50 && !(await item.isVisible()); wait += 1) {
+          if (await isDone()) return true;
+          await page.waitForTimeout(100);
+        }
+        return isDone();
+      }, `${action} was done`);
     };
-    await choose(NOTES, 'Pin Session');
-    await until(async () => (await texts(window)).join() === ['Pinned', NOTES, 'Today', EDIT].join(), 'the pinned one is first');
-    await choose(NOTES, 'Rename Session');
+    const isListed = async (...rows: readonly string[]) => (await texts(window)).join() === rows.join();
+    await choose(NOTES, 'Pin Session', () => isListed('Pinned', NOTES, 'Today', EDIT));
+    await choose(NOTES, 'Rename Session', () => window.pick.input.isVisible());
     await window.pick.input.fill('About ink');
     await window.pick.input.press('Enter');
     await row(window, 'About ink').waitFor();
     await chat.frame.locator('.title', { hasText: 'About ink' }).waitFor();
     await window.pictures('sessions-view-pinned');
-    await choose('About ink', 'Unpin Session');
-    await until(async () => (await texts(window)).join() === ['Today', EDIT, 'About ink'].join(), 'nothing is pinned');
+    await choose('About ink', 'Unpin Session', () => isListed('Today', EDIT, 'About ink'));
 
-    await choose(EDIT, 'Export Session as Markdown');
-    await page.locator('.editor-instance .view-line', { hasText: '# replace' }).waitFor();
+    const exported = page.locator('.editor-instance .view-line', { hasText: '# replace' });
+    await choose(EDIT, 'Export Session as Markdown', () => exported.isVisible());
     await row(window, 'About ink').hover();
     await row(window, 'About ink').locator('.action-label[aria-label^="Open Session in Editor"]').click();
     await window.tab('About ink').waitFor();
-    await choose(EDIT, 'Delete Session');
-    await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Delete' }).click();
+    const agreed = page.locator('.monaco-dialog-box').getByRole('button', { name: 'Delete' });
+    await choose(EDIT, 'Delete Session', () => agreed.isVisible());
+    await agreed.click();
     await row(window, EDIT).waitFor({ state: 'hidden' });
   }),
 );
