@@ -140,10 +140,18 @@ test(
     await window.command('Parley: Open Recorded Session');
     await pick.box.waitFor();
     await until(async () => (await pick.input.inputValue()).endsWith('/'), 'the dialog names a folder');
-    await pick.input.fill(file);
     await pick.row('parley-session.jsonl').first().waitFor();
-    await page.keyboard.press('Enter');
-    await pick.gone();
+    // Once it has read the folder, the dialog may write the folder's name over what was typed.
+    for (let attempt = 1; ; attempt += 1) {
+      await pick.input.fill(file);
+      await page.keyboard.press('Enter');
+      try {
+        await pick.box.waitFor({ state: 'hidden', timeout: 5000 });
+        break;
+      } catch (error) {
+        if (attempt === 4) throw error;
+      }
+    }
     await chat.frame.locator('.title', { hasText: 'About ink' }).waitFor();
     await chat.turns.getByText('Buy ink').first().waitFor();
     // It is only read: there is nothing to write in.
