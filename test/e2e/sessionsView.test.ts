@@ -57,7 +57,11 @@ test(
     const choose = async (title: string, action: string, isDone: () => Promise<boolean>) => {
       const item = page.locator('.monaco-menu .action-label', { hasText: action });
       await until(async () => {
-        if (!(await item.isVisible())) await row(window, title).click({ button: 'right' });
+        // What it opens may come late, and lie over the row.
+        if (!(await item.isVisible()))
+          await row(window, title)
+            .click({ button: 'right', timeout: 3000 })
+            .catch(() => {});
         await item.click({ timeout: 3000 }).catch(() => {});
         for (let wait = 0; wait < 50 && !(await item.isVisible()); wait += 1) {
           if (await isDone()) return true;
