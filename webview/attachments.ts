@@ -22,6 +22,7 @@ export function attachmentsView(view: View): TemplateResult | typeof nothing {
   const marked = new Set<Content>(marksIn(view).map(({ content }) => content));
   const chosen = all.filter(({ content }) => !marked.has(content));
   const { attachments, draft, lost } = view.memory;
+  const unnamed = notMentioned(attachments, mentioned);
   const items = [
     ...chosen.map(({ label, content }) => ({
       content,
@@ -29,13 +30,13 @@ export function attachmentsView(view: View): TemplateResult | typeof nothing {
       name: placeIcon(content) === 'symbol' ? `${label} · ${chipLabel(content, view.session.cwd)}` : chipLabel(content, view.session.cwd),
       remove: () => view.act.remember({ draft: withoutMention(draft, `@${label}`), attachments: notMentioned(attachments, [content]) }),
     })),
-    ...notMentioned(attachments, mentioned).map((content) => ({
+    ...unnamed.map((content) => ({
       content,
       name: chipLabel(content, view.session.cwd),
       remove: () => view.act.remember({ attachments: attachments.filter((other) => other !== content) }),
     })),
   ];
-  const leftOut = all.length + notMentioned(attachments, mentioned).length - MOST_ATTACHED;
+  const leftOut = all.length + unnamed.length - MOST_ATTACHED;
   const notes = html`${lost ? lostView(view) : nothing}${leftOut > 0 ? html`<div class="lost" role="status"><span>${leftOutWords(leftOut)}</span></div>` : nothing}`;
   if (items.length === 0) return notes;
   return html`${notes}<ul class="chips attachments" aria-label=${t('Attachments')}>${items.map((item) => itemView(view, item))}</ul>

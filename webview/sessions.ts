@@ -1,7 +1,7 @@
 import { keyed } from 'lit/directives/keyed.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import type { SessionLine } from '../src/bridge/contract.ts';
+import { LONGEST_TITLE, type SessionLine } from '../src/bridge/contract.ts';
 import type { Mirror } from '../src/bridge/mirror.ts';
 import { timeLabel } from '../src/session/days.ts';
 import { titleOf } from '../src/session/select.ts';
@@ -148,7 +148,7 @@ function renameView(line: SessionLine, act: Act, popup: SheetState): TemplateRes
     const title = (event.target as HTMLInputElement).value.trim();
     act.show(rest);
     act.focus(rowId(line.id));
-    if (title !== '' && title !== line.title) act.renameSession(line.id, title.slice(0, 200));
+    if (title !== '' && title !== line.title) act.renameSession(line.id, title.slice(0, LONGEST_TITLE));
   };
   const pressed = (event: KeyboardEvent) => {
     if (event.isComposing || event.keyCode === 229) return;
@@ -164,7 +164,7 @@ function renameView(line: SessionLine, act: Act, popup: SheetState): TemplateRes
   const arrived = (event: Event) => (event.target as HTMLInputElement).select();
   return html`<li class="session-line">${keyed(
     line.id,
-    html`<input class="field" id=${renameId(line.id)} type="text" aria-label=${commandTitle('Rename Session')} maxlength="200" .value=${line.title} @focus=${arrived} @keydown=${pressed} />`,
+    html`<input class="field" id=${renameId(line.id)} type="text" aria-label=${commandTitle('Rename Session')} maxlength=${LONGEST_TITLE} .value=${line.title} @focus=${arrived} @keydown=${pressed} />`,
   )}</li>`;
 }
 

@@ -114,6 +114,8 @@ export interface MentionedContext {
 export const CONTEXT_KINDS = ['selection', 'problems', 'changes', 'terminal', 'openEditors', 'browse'] as const;
 /** Contents that a message from the view has at most, its text among them. */
 export const MOST_CONTENTS = 200;
+/** UTF-16 units of a title that the user writes. */
+export const LONGEST_TITLE = 200;
 /** The argument of the command that reads the terminal's selection, where a page keeps the picture on the clipboard meanwhile. */
 export const PICTURE_KEPT = 'pictureKept';
 export type ContextKind = (typeof CONTEXT_KINDS)[number];

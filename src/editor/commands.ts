@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { LONGEST_TITLE } from '../bridge/contract.ts';
 import { settingsId } from '../live/hostedAgents.ts';
 import { stopHost } from '../live/hostProcess.ts';
 import type { LiveSession } from '../live/liveSession.ts';
@@ -67,8 +68,6 @@ export interface CommandDeps {
 
 /** Milliseconds after an answer in a diff in which its end leaves the keyboard nowhere; later the user may be elsewhere. */
 const LEFT_BY_DIFF = 2000;
-/** UTF-16 units of a title that the user writes. */
-const LONGEST_TITLE = 200;
 
 type Commands = Readonly<Record<string, (...args: unknown[]) => unknown>>;
 
